@@ -1,0 +1,1 @@
+"""What gathers evidence about steps: rollout searches, judges, scorers."""

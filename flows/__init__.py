@@ -1,0 +1,1 @@
+"""Prefect flows, tasks and deployments; no logic of their own."""
