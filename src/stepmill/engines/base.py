@@ -5,11 +5,13 @@ nothing of GPUs, HTTP or batches. One method matters: `complete` takes a prefix 
 the draws wanted from it, and returns one completion per index.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from stepmill.records import Completion, SamplingParams, content_id
+from stepmill.registry import Registry
+from stepmill.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +103,18 @@ class Policy:
         """Same fingerprint, same distribution of completions. The run's seed is not part of it:
         draws of another run are draws of the same policy."""
         return content_id("policy", self.engine.identity, self.params.as_dict())
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKind:
+    """One entry of the registry: the settings a configuration gives, and how they open an engine.
+
+    `open` only builds the object; `Engine.start` does what takes time.
+    """
+
+    settings: type[Settings]
+    open: Callable[[Any], Engine]
+
+
+ENGINES: Registry[EngineKind] = Registry("engine")
+"""Kinds of engine by the `kind` of a configuration; modules of this package add themselves."""
