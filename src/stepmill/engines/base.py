@@ -25,8 +25,9 @@ class Prefix:
     text: str = ""
     """The first steps of a solution; empty for the bare problem."""
     token_ids: tuple[int, ...] | None = None
-    """The tokens `text` was sampled as, where they are known and end where `text` ends: an engine
-    that takes ids sends these, so that the model sees what it once wrote."""
+    """Tokens of a sampled text that begins with `text`, where they are known. An engine that takes
+    ids sends the leading tokens that decode to exactly `text`, when there are such, so that the
+    model sees what it once wrote; otherwise it tokenises `text`."""
 
     @property
     def key(self) -> str:
@@ -100,8 +101,10 @@ class Policy:
 
     @property
     def fingerprint(self) -> str:
-        """Same fingerprint, same distribution of completions. The run's seed is not part of it:
-        draws of another run are draws of the same policy."""
+        """Equal fingerprints mean equal distributions of completions.
+
+        The run's seed is not part of it: draws of another run are draws of the same policy.
+        """
         return content_id("policy", self.engine.identity, self.params.as_dict())
 
 

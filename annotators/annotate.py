@@ -1,0 +1,216 @@
+"""From one problem to solutions with evidence: sample, filter by difficulty, search.
+
+The draws from the bare problem do three jobs at once: they are the solutions, they say how hard
+the problem is, and their success rate is the root of every relative threshold.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag, field_validator
+
+from stepmill.annotators.omegaprm import OmegaPRM, OmegaPRMSettings
+from stepmill.annotators.rollouts import (
+    PrefixProbe,
+    Probed,
+    ProbeSettings,
+    Rollout,
+    Sampler,
+    Tally,
+    rollout_evidence,
+    tally,
+)
+from stepmill.annotators.searches import SEARCHES
+from stepmill.engines.base import Prefix
+from stepmill.records import Evidence, Problem, Solution, Step, Verdict, solution_id
+from stepmill.settings import Settings
+
+Segmenter = Callable[[str], Sequence[Step]]
+
+
+class StepSearchSettings(ProbeSettings):
+    """A search that looks at one solution at a time."""
+
+    method: str = "binary"
+    """`every-step` (Math-Shepherd), `scan`, `binary`, or a search of your own by its name."""
+    annotate: Literal["wrong", "all"] = "wrong"
+    """Which solutions are searched. A right final answer proves that each of its prefixes can
+    still end right, so `wrong` saves those rollouts; `all` measures their values too."""
+
+    @field_validator("method")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        SEARCHES[name]  # a UserError with the allowed names
+        return name
+
+
+def _which(value: object) -> str:
+    method = value.get("method") if isinstance(value, dict) else getattr(value, "method", None)
+    return "tree" if method == "omegaprm" else "steps"
+
+
+SearchSettings = Annotated[
+    Annotated[OmegaPRMSettings, Tag("tree")] | Annotated[StepSearchSettings, Tag("steps")],
+    Discriminator(_which),
+]
+"""Settings of any search; `method` decides."""
+
+
+class SolutionSettings(Settings):
+    """How many solutions each problem gets, and which problems are worth searching."""
+
+    n: int = Field(default=8, ge=1, le=4096)
+    """Solutions drawn per problem. They also measure the problem's success rate."""
+    keep: Literal["mixed", "all"] = "mixed"
+    """`mixed`: search only problems with right and wrong solutions, since rollouts say nothing
+    about a problem that the policy always or never solves. `all`: search whatever is wrong."""
+    max_wrong: int = Field(default=4, ge=0)
+    """Wrong solutions kept per problem (not for omegaprm, which chooses its own)."""
+    max_correct: int = Field(default=4, ge=0)
+    """Right solutions kept per problem (not for omegaprm)."""
+
+
+@dataclass(slots=True)
+class AnnotatedProblem:
+    """Solutions of one problem with their evidence."""
+
+    problem_id: str
+    root: Tally
+    solutions: list[Solution] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    skipped: str = ""
+    """Why the problem was not searched: `all-correct`, `none-correct` or `outcomes-unknown`."""
+    surplus: dict[str, int] = field(default_factory=dict)
+    """Solutions left out, by reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """Everything but the problem.
+
+    Args:
+        solver: draws solutions.
+        completer: draws rollouts; the solver itself unless another policy judges prefixes.
+        segment: cuts text into steps.
+        checker: name and version of the answer check, for evidence.
+        solutions: how many and which.
+        search: which search.
+    """
+
+    solver: Sampler
+    completer: Sampler
+    segment: Segmenter
+    checker: str
+    solutions: SolutionSettings
+    search: OmegaPRMSettings | StepSearchSettings
+
+    async def annotate(self, problem: Problem) -> AnnotatedProblem:
+        """Sample solutions of `problem` and gather evidence about their steps."""
+        bare = Prefix(problem.question)
+        drawn = await self.solver.rollouts(problem, bare, self.solutions.n)
+        if self.completer.policy == self.solver.policy:
+            root, root_rollouts = tally(drawn), drawn
+        else:
+            root_rollouts = await self.completer.rollouts(problem, bare, self.search.k)
+            root = tally(root_rollouts)
+        result = AnnotatedProblem(problem.id, root, skipped=_difficulty(root))
+        searched = not result.skipped or (self.solutions.keep == "all" and root.k > 0)
+        if searched and isinstance(self.search, OmegaPRMSettings):
+            tree = OmegaPRM(self.completer, problem, self.segment, self.solver.policy, self.search)
+            found = await tree.search(root, drawn)
+            result.solutions, result.evidence = found.solutions, found.evidence
+        else:
+            result.solutions = self._choose(problem, drawn, result.surplus)
+            if searched:
+                result.evidence = await self._search_each(problem, result.solutions, root)
+        result.evidence += self._whole_solution_evidence(result.solutions, root)
+        return result
+
+    def _choose(
+        self, problem: Problem, drawn: Sequence[Rollout], surplus: dict[str, int]
+    ) -> list[Solution]:
+        """Distinct solutions in the order drawn, at most so many right and wrong ones."""
+        room = {
+            Verdict.CORRECT: self.solutions.max_correct,
+            Verdict.INCORRECT: self.solutions.max_wrong,
+            Verdict.UNKNOWN: self.solutions.n,
+        }
+        chosen: dict[str, Solution] = {}
+        for rollout in drawn:
+            solution = self._solution(problem, rollout)
+            verdict = rollout.outcome.verdict
+            if solution.id in chosen:
+                surplus["duplicate"] = surplus.get("duplicate", 0) + 1
+            elif room[verdict] == 0:
+                surplus[f"enough-{verdict}"] = surplus.get(f"enough-{verdict}", 0) + 1
+            else:
+                room[verdict] -= 1
+                chosen[solution.id] = solution
+        return list(chosen.values())
+
+    def _solution(self, problem: Problem, rollout: Rollout) -> Solution:
+        completion = rollout.completion
+        return Solution(
+            id=solution_id(problem.id, completion.text),
+            problem_id=problem.id,
+            text=completion.text,
+            steps=tuple(self.segment(completion.text)),
+            outcome=rollout.outcome,
+            finish_reason=completion.finish_reason,
+            n_tokens=completion.n_tokens,
+            policy=self.solver.policy,
+            token_ids=completion.token_ids,
+        )
+
+    async def _search_each(
+        self, problem: Problem, solutions: Sequence[Solution], root: Tally
+    ) -> list[Evidence]:
+        assert isinstance(self.search, StepSearchSettings)  # for the type checker
+        wanted = {Verdict.INCORRECT}
+        if self.search.annotate == "all":
+            wanted.add(Verdict.CORRECT)
+        search = SEARCHES[self.search.method]
+
+        async def one(solution: Solution) -> list[Evidence]:
+            probe = PrefixProbe(self.completer, problem, solution, root, self.search)
+            await search(probe)
+            return probe.evidence()
+
+        found = await asyncio.gather(
+            *(one(s) for s in solutions if s.outcome.verdict in wanted and s.steps)
+        )
+        return [row for rows in found for row in rows]
+
+    def _whole_solution_evidence(
+        self, solutions: Sequence[Solution], root: Tally
+    ) -> list[Evidence]:
+        """The outcome of each solution, and the root's counts where no tree gave them."""
+        rows = []
+        for solution in solutions:
+            rows.append(
+                Evidence(
+                    solution_id=solution.id,
+                    step=None,
+                    channel="outcome",
+                    policy=self.checker,
+                    verdict=solution.outcome.verdict,
+                    stop_reason=solution.outcome.reason,
+                )
+            )
+            rows.append(
+                rollout_evidence(
+                    solution.id, -1, self.completer.policy, Probed(root, None, "fixed")
+                )
+            )
+        return rows
+
+
+def _difficulty(root: Tally) -> str:
+    """Why rollouts would tell nothing about a problem; empty when they would."""
+    if root.k == 0:
+        return "outcomes-unknown"
+    if root.c == 0:
+        return "none-correct"
+    return "all-correct" if root.c == root.k else ""

@@ -1,0 +1,237 @@
+"""Rollouts from the prefixes of one solution: drawing, counting, deciding, and the evidence.
+
+A search (annotators/searches.py) chooses which prefix to spend draws on. Here is what every search
+shares: `PrefixProbe` draws at a prefix until its stop rule is content, says whether the prefix is
+alive, and keeps the counts. Nothing here knows engines, ledgers or files: rollouts come from a
+`Sampler`. Prefix t is the first t steps, 0 <= t <= n; t = 0 is the bare problem and t = n the
+finished solution, whose outcome the answer check decided, so neither is ever probed.
+
+Source of the rules: Math-Shepherd (any success of k draws), EpicPRM and UnPRM (below a share of
+the problem's own success rate).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from stepmill.engines.base import Prefix
+from stepmill.records import Completion, Evidence, Outcome, Problem, Solution, Verdict
+from stepmill.settings import Settings
+
+CHANNEL = "rollouts"
+"""Channel of evidence that rests on counts of rollouts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A completion with the verdict on its final answer."""
+
+    completion: Completion
+    outcome: Outcome
+
+
+class Sampler(Protocol):
+    """Draws rollouts and pays only for those that are not stored yet."""
+
+    @property
+    def policy(self) -> str:
+        """Fingerprint of the policy that draws."""
+        ...
+
+    async def rollouts(self, problem: Problem, prefix: Prefix, n: int) -> Sequence[Rollout]:
+        """The first `n` draws at `prefix`, in the order of their index."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts over the draws at one prefix; c <= k, and k holds known outcomes only."""
+
+    c: int = 0
+    k: int = 0
+    n_truncated: int = 0
+    n_unknown: int = 0
+    tokens: int = 0
+
+    @property
+    def drawn(self) -> int:
+        """All draws, whatever became of them."""
+        return self.k + self.n_truncated + self.n_unknown
+
+    @property
+    def rate(self) -> float | None:
+        """Share of right ones, c / k, in [0, 1]; None when no outcome is known."""
+        return self.c / self.k if self.k else None
+
+
+def tally(rollouts: Iterable[Rollout]) -> Tally:
+    """Count the outcomes of `rollouts`."""
+    c = k = truncated = unknown = tokens = 0
+    for rollout in rollouts:
+        tokens += rollout.completion.n_tokens
+        match rollout.outcome.verdict:
+            case Verdict.CORRECT:
+                c, k = c + 1, k + 1
+            case Verdict.INCORRECT:
+                k += 1
+            case Verdict.UNKNOWN if rollout.completion.finish_reason == "length":
+                truncated += 1
+            case Verdict.UNKNOWN:
+                unknown += 1
+    return Tally(c, k, truncated, unknown, tokens)
+
+
+class AliveSettings(Settings):
+    """When a prefix counts as alive: some way from it still leads to the right answer."""
+
+    by: Literal["any", "fraction", "relative"] = "any"
+    """`any`: one success is enough. `fraction`: at least `threshold` of the draws.
+    `relative`: at least `threshold` times the problem's own success rate."""
+    threshold: float = Field(default=0.5, gt=0, le=1)
+    """Share for `fraction` and `relative`; `any` does not use it."""
+
+    def needed(self, k: int, root: Tally) -> int:
+        """Successes among `k` known draws that make a prefix alive; at least 1.
+
+        Without a known root rate `relative` falls back to one success.
+        """
+        if self.by == "any":
+            return 1
+        share = Fraction(str(self.threshold))  # 0.7 * 10 is 7, not 7.000000000000001
+        if self.by == "relative":
+            share *= Fraction(root.c, root.k) if root.k else 0
+        return max(1, math.ceil(share * k))
+
+
+class ProbeSettings(Settings):
+    """How many draws a prefix gets and when they stop."""
+
+    k: int = Field(default=8, ge=1, le=4096)
+    """Draws with a known outcome wanted at each prefix that is looked at."""
+    alive: AliveSettings = AliveSettings()
+    """When a prefix counts as alive."""
+    stop: Literal["fixed", "early"] = "fixed"
+    """`fixed`: always k draws. `early`: stop as soon as the rule is decided either way. The hard
+    label stays the same; c / k is then biased, and the soft rule must smooth it."""
+    wave: int = Field(default=0, ge=0)
+    """Draws asked for at a time with `early`; 0 takes a quarter of k. `fixed` asks for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What is known of one prefix after its draws."""
+
+    tally: Tally
+    alive: bool | None
+    """None: too few known outcomes to say."""
+    stop_reason: str
+    """`fixed`, `success`, `hopeless` or `too-few-known`."""
+
+
+async def probe(
+    sampler: Sampler, problem: Problem, prefix: Prefix, root: Tally, settings: ProbeSettings
+) -> tuple[Probed, Sequence[Rollout]]:
+    """Draw at `prefix` until the stop rule is content.
+
+    Draws without a known outcome are made up for, up to as many again as k; when fewer than half
+    of k outcomes are known even then, the prefix stays undecided.
+    """
+    k, early = settings.k, settings.stop == "early"
+    need = settings.alive.needed(k, root)
+    wave = (settings.wave or max(1, k // 4)) if early else k
+    asked, limit = min(wave, k), 2 * k
+    while True:
+        drawn = await sampler.rollouts(problem, prefix, asked)
+        counts = tally(drawn)
+        if early and counts.c >= need:
+            return Probed(counts, True, "success"), drawn
+        if early and counts.c + (k - counts.k) < need:
+            return Probed(counts, False, "hopeless"), drawn
+        if counts.k >= k:
+            return Probed(counts, counts.c >= need, "fixed"), drawn
+        if asked >= limit:
+            break
+        asked = min(limit, asked + (wave if early else k - counts.k), asked + k - counts.k)
+    if 2 * counts.k < k:
+        return Probed(counts, None, "too-few-known"), drawn
+    return Probed(counts, counts.c >= settings.alive.needed(counts.k, root), "fixed"), drawn
+
+
+class PrefixProbe:
+    """The prefixes of one solution, as a search sees them.
+
+    Args:
+        sampler: where rollouts come from.
+        problem: the problem of the solution.
+        solution: the solution under search.
+        root: counts at the bare problem.
+        settings: draws per prefix and the alive rule.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        problem: Problem,
+        solution: Solution,
+        root: Tally,
+        settings: ProbeSettings,
+    ) -> None:
+        self._sampler = sampler
+        self._problem = problem
+        self._solution = solution
+        self._root = root
+        self._settings = settings
+        self._probed: dict[int, Probed] = {}
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of the solution."""
+        return len(self._solution.steps)
+
+    async def alive(self, t: int) -> bool | None:
+        """Whether the first `t` steps still lead to the right answer; None when undecided.
+
+        Raises:
+            ValueError: `t` is not in 1 … n - 1.
+        """
+        if not 1 <= t < self.n_steps:
+            raise ValueError(f"prefix {t} of a solution of {self.n_steps} steps is not probed")
+        if t not in self._probed:
+            prefix = prefix_of(self._problem, self._solution, t)
+            found, _ = await probe(self._sampler, self._problem, prefix, self._root, self._settings)
+            self._probed[t] = found
+        return self._probed[t].alive
+
+    def evidence(self) -> list[Evidence]:
+        """One row per probed prefix, in the order of the steps."""
+        return [
+            rollout_evidence(self._solution.id, t - 1, self._sampler.policy, found)
+            for t, found in sorted(self._probed.items())
+        ]
+
+
+def prefix_of(problem: Problem, solution: Solution, t: int) -> Prefix:
+    """The first `t` steps of `solution` as something to continue."""
+    return Prefix(problem.question, solution.prefix(t), solution.token_ids if t else None)
+
+
+def rollout_evidence(solution_id: str, step: int, policy: str, found: Probed) -> Evidence:
+    """The counts at the prefix that ends with `step` (-1: the bare problem) as evidence."""
+    counts = found.tally
+    return Evidence(
+        solution_id=solution_id,
+        step=step,
+        channel=CHANNEL,
+        policy=policy,
+        value=counts.rate,
+        c=counts.c,
+        k=counts.k,
+        n_truncated=counts.n_truncated,
+        n_unknown=counts.n_unknown,
+        cost_tokens=counts.tokens,
+        stop_reason=found.stop_reason,
+    )

@@ -1,0 +1,163 @@
+"""Between a search and a policy: ledger first, then the engine, then the answer check.
+
+`LedgerSampler` is the one place where money is spent. It asks the ledger before the policy, keeps
+the draws in flight at a bound that all shards share, journals what comes back, and has every
+completion checked. Two searches that want the same prefix at once wait for one request.
+"""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from stepmill.annotators.rollouts import Rollout
+from stepmill.engines.base import Policy, Prefix
+from stepmill.errors import Stopped
+from stepmill.pipelines.ledger import Ledger
+from stepmill.records import Completion, Outcome, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+class Checker(Protocol):
+    """Decides whether a solution's final answer is right."""
+
+    version: str
+    """Name and version, for evidence and provenance."""
+
+    def check(self, solution: str, problem: Problem, finish_reason: str) -> Awaitable[Outcome]:
+        """Verdict on the whole text `solution`; never raises on what a model may write."""
+        ...
+
+
+class InFlight:
+    """A bound on draws in flight, first come first served; shared by all shards of a process.
+
+    A request larger than the bound goes alone. It must be used from one event loop.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.level = 0
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    @asynccontextmanager
+    async def slots(self, n: int) -> "AsyncIterator[None]":
+        """Hold `n` slots."""
+        n = min(n, self.limit)
+        if self._waiting or self.level + n > self.limit:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((n, turn))
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self._release(n)  # the slots were ours already
+                raise
+        else:
+            self.level += n
+        try:
+            yield
+        finally:
+            self._release(n)
+
+    def _release(self, n: int) -> None:
+        self.level -= n
+        while self._waiting and self.level + self._waiting[0][0] <= self.limit:
+            wanted, turn = self._waiting.popleft()
+            if not turn.cancelled():
+                self.level += wanted
+                turn.set_result(None)
+
+
+@dataclass(slots=True)
+class Spending:
+    """What one shard took from its policies in this process."""
+
+    calls: int = 0
+    """Requests sent."""
+    completions: int = 0
+    reused: int = 0
+    """Completions that were wanted and already stored."""
+    generated_tokens: int = 0
+    prompt_tokens: int = 0
+    cached_prompt_tokens: int = 0
+
+
+@dataclass(slots=True)
+class StopFlag:
+    """Set once to end a run: no new request is sent; what is in flight still lands."""
+
+    reason: str = ""
+
+    def check(self) -> None:
+        """Raise Stopped when the run is to end."""
+        if self.reason:
+            raise Stopped(self.reason)
+
+
+@dataclass(slots=True)
+class LedgerSampler:
+    """Draws from one policy through one shard's ledger."""
+
+    sampling: Policy
+    ledger: Ledger
+    checker: Checker
+    in_flight: InFlight
+    stop: StopFlag
+    spending: Spending
+    _locks: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+
+    @property
+    def policy(self) -> str:
+        """Fingerprint of the policy that draws."""
+        return self.sampling.fingerprint
+
+    async def rollouts(self, problem: Problem, prefix: Prefix, n: int) -> Sequence[Rollout]:
+        """The first `n` draws at `prefix`, in the order of their index.
+
+        Raises:
+            EngineError: the engine could not draw them; what it did draw is stored.
+            Stopped: the run is to end.
+        """
+        policy = self.policy
+        async with self._locks[prefix.key]:
+            missing = self.ledger.missing(policy, prefix, n)
+            self.spending.reused += n - len(missing)
+            if missing:
+                await self._draw(problem, prefix, missing)
+            await self._check(problem, prefix, n)
+            return self.ledger.rollouts(policy, prefix, n)
+
+    async def _draw(self, problem: Problem, prefix: Prefix, draws: list[int]) -> None:
+        self.stop.check()
+        async with self.in_flight.slots(len(draws)):
+            self.stop.check()
+            completions = await self.sampling.engine.complete(
+                prefix, draws, self.sampling.params, self.sampling.seed
+            )
+            self._count(completions)
+            self.ledger.add(self.policy, problem.id, prefix, completions)
+
+    def _count(self, completions: Sequence[Completion]) -> None:
+        self.spending.calls += 1
+        self.spending.completions += len(completions)
+        for completion in completions:
+            self.spending.generated_tokens += completion.n_tokens
+            self.spending.prompt_tokens += completion.prompt_tokens
+            self.spending.cached_prompt_tokens += completion.cached_tokens or 0
+
+    async def _check(self, problem: Problem, prefix: Prefix, n: int) -> None:
+        draws = self.ledger.unchecked(self.policy, prefix, n)
+        if not draws:
+            return
+        found = await asyncio.gather(
+            *(
+                self.checker.check(prefix.text + c.text, problem, c.finish_reason)
+                for c in (self.ledger.completion(self.policy, prefix, i) for i in draws)
+            )
+        )
+        self.ledger.add_outcomes(self.policy, prefix, dict(zip(draws, found, strict=True)))
