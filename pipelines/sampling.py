@@ -91,12 +91,17 @@ class Spending:
 class StopFlag:
     """Set once to end a run: no new request is sent; what is in flight still lands."""
 
+    parent: "StopFlag | None" = None
+    """A wider flag that stops this one too: a shard's parent is the run."""
     reason: str = ""
 
     def check(self) -> None:
-        """Raise Stopped when the run is to end."""
-        if self.reason:
-            raise Stopped(self.reason)
+        """Raise Stopped when the work is to end."""
+        flag: StopFlag | None = self
+        while flag is not None:
+            if flag.reason:
+                raise Stopped(flag.reason)
+            flag = flag.parent
 
 
 @dataclass(slots=True)
