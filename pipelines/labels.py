@@ -1,0 +1,58 @@
+"""Label rules by name: pure functions from stored evidence to labels.
+
+A label costs nothing, so any rule can be applied to any finished run. A rule's module holds its
+settings and its function; here they are put together. To add one, write the function in a module
+of its own, register it below, and add its settings to `LabelSettings`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import Discriminator
+
+from stepmill.pipelines.rollout_rules import HardRule, SoftRule, hard_labels, soft_labels
+from stepmill.pipelines.step_grid import Labels
+from stepmill.records import LabelKind
+from stepmill.registry import Registry
+from stepmill.settings import Settings
+
+LabelSettings = Annotated[HardRule | SoftRule, Discriminator("rule")]
+"""Settings of any rule; `rule` decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRule:
+    """One entry of the registry.
+
+    `label` takes solutions (`id`, `n_steps`, `verdict`), evidence (`EVIDENCE_SCHEMA`) and the
+    settings. Equal evidence gives equal labels, whatever the order of its rows; what is unknown
+    gets no label.
+    """
+
+    settings: type[Settings]
+    kind: LabelKind
+    label: Callable[[pl.DataFrame, pl.DataFrame, Any], Labels]
+
+
+LABEL_RULES: Registry[LabelRule] = Registry("label rule")
+"""Label rules by the `rule` of their settings."""
+
+LABEL_RULES.register("hard")(LabelRule(HardRule, LabelKind.VALIDITY, hard_labels))
+LABEL_RULES.register("soft")(LabelRule(SoftRule, LabelKind.VALUE, soft_labels))
+
+
+def label(solutions: pl.DataFrame, evidence: pl.DataFrame, settings: LabelSettings) -> Labels:
+    """Apply a label rule.
+
+    Args:
+        solutions: `id` (unique), `n_steps`, `verdict`; further columns are passed over.
+        evidence: columns as in `EVIDENCE_SCHEMA`; one row per (solution, step, channel, policy),
+            rollouts of one policy only.
+        settings: the rule.
+
+    Raises:
+        UserError: the evidence does not keep to this.
+    """
+    return LABEL_RULES[settings.rule].label(solutions, evidence, settings)
