@@ -202,3 +202,22 @@ def _apply(content: dict[str, Any], change: str) -> None:
             raise UserError(f"--set {change}: {name} holds {child!r}, which has no keys")
         content = child
     content[last] = parsed
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema of the configuration, with the settings of every known engine."""
+    load_engine_kinds()
+    found = Config.model_json_schema()
+    kinds: dict[str, Any] = {}
+    for name in ENGINES:
+        kind = ENGINES[name].settings.model_json_schema(ref_template="#/$defs/{model}")
+        found["$defs"].update(kind.pop("$defs", {}))
+        kind["properties"] = {"kind": {"const": name}, **kind.get("properties", {})}
+        kind["required"] = ["kind", *kind.get("required", [])]
+        kinds[f"engine-{name}"] = kind
+    found["$defs"].update(kinds)
+    found["$defs"]["PolicySettings"]["properties"]["engine"] = {
+        "description": "`kind` and the settings of that kind.",
+        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
+    }
+    return found

@@ -7,19 +7,20 @@ same three; `run_here` calls them with a plain thread pool.
 
 import datetime as dt
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import stepmill
 from stepmill.errors import UserError
-from stepmill.pipelines import schema
 from stepmill.pipelines.config import Config
+from stepmill.pipelines.parquet import write_table_atomic
+from stepmill.pipelines.parts import read_problems
 from stepmill.pipelines.rundir import RunDir, read_run_yaml
 from stepmill.pipelines.sources import ProblemSet, load_problems
+from stepmill.pipelines.tables import problems_table
 from stepmill.pipelines.workshop import annotate_shard
 from stepmill.records import Problem
 
@@ -84,7 +85,7 @@ def prepare(config: Config, root: Path | str, reuse: Iterable[Path | str] = ()) 
     for start in range(0, len(fresh), size):
         index = len(held)
         part = fresh[start : start + size]
-        schema.write_table_atomic(rundir.part("problems", index), schema.problems_table(part))
+        write_table_atomic(rundir.part("problems", index), problems_table(part))
         held[index] = [p.id for p in part]
     rundir.write_json(
         rundir.root / "set_aside.json",
@@ -106,7 +107,7 @@ def _held_problems(rundir: RunDir) -> dict[int, list[str]]:
     """Problem ids of each planned shard, by index."""
     held: dict[int, list[str]] = {}
     while (path := rundir.part("problems", len(held))).exists():
-        held[len(held)] = [p.id for p in schema.read_problems(path)]
+        held[len(held)] = [p.id for p in read_problems(path)]
     return held
 
 
@@ -138,25 +139,18 @@ def versions() -> dict[str, str]:
     return found
 
 
-def run_here(
-    prepared: Prepared, shards_at_once: int, finished: Callable[[dict[str, Any]], None]
-) -> None:
+def run_here(prepared: Prepared, shards_at_once: int) -> None:
     """Work on every unfinished shard in this process, with no scheduler.
 
     Args:
         prepared: the run.
         shards_at_once: shards in work at a time.
-        finished: told each manifest.
 
     Raises:
         StepmillError: what ended the first shard that failed; the others end in order.
     """
     with ThreadPoolExecutor(shards_at_once, thread_name_prefix="stepmill-shard") as pool:
         futures = [pool.submit(annotate_shard, str(prepared.root), i) for i in prepared.todo]
-        for future in futures:
-            future.add_done_callback(
-                lambda f: finished(f.result()) if not f.cancelled() and not f.exception() else None
-            )
         _, waiting = wait(futures, return_when=FIRST_EXCEPTION)
         for future in waiting:
             future.cancel()

@@ -150,6 +150,7 @@ class RunDir:
                     f" {', '.join(keys) or 'its version'}); choose another --out, and add"
                     f" --reuse {self.root} to pay nothing twice where the policy is the same"
                 )
+            resolved = {**resolved, "created": stored["created"]}
         self.write_text(
             self.config_file,
             yaml.safe_dump(

@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from stepmill.annotators.annotate import AnnotatedProblem, Annotator
 from stepmill.errors import EngineDead, EngineError, Stopped
-from stepmill.pipelines import schema
+from stepmill.pipelines import schema, tables
 from stepmill.pipelines.ledger import Ledger, LedgerRow
+from stepmill.pipelines.parquet import write_table_atomic
 from stepmill.pipelines.rundir import RunDir
 from stepmill.pipelines.sampling import Spending, StopFlag
 from stepmill.records import Problem, Verdict, content_id
@@ -116,20 +117,20 @@ def write_shard(
             r.completion.draw,
         ),
     )
-    tables: dict[str, pa.Table] = {
-        "solutions": schema.solutions_table(s for a in annotated for s in a.solutions),
-        "evidence": schema.evidence_table(e for a in annotated for e in a.evidence),
-        "rollouts": schema.rollouts_table(rows),
+    parts: dict[str, pa.Table] = {
+        "solutions": tables.solutions_table(s for a in annotated for s in a.solutions),
+        "evidence": tables.evidence_table(e for a in annotated for e in a.evidence),
+        "rollouts": tables.rollouts_table(rows),
     }
-    for name, table in tables.items():
-        schema.write_table_atomic(rundir.part(name, shard.index), table)
+    for name, table in parts.items():
+        write_table_atomic(rundir.part(name, shard.index), table)
     manifest = {
         "shard": shard.index,
         "problems_key": problems_key(shard.problems),
         "schema_version": schema.SCHEMA_VERSION,
         "rows": {
             "problems": len(shard.problems),
-            **{name: t.num_rows for name, t in tables.items()},
+            **{name: t.num_rows for name, t in parts.items()},
         },
         "seconds": round(seconds, 3),
         "figures": shard_figures(annotated, result.refused, rows),

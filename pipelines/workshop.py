@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from stepmill.annotators.annotate import AnnotatedProblem, Annotator
 from stepmill.engines.base import Engine, Policy
-from stepmill.pipelines import schema
 from stepmill.pipelines.config import Config, check_config
 from stepmill.pipelines.ledger import Ledger
+from stepmill.pipelines.parts import read_problems, read_rollouts
 from stepmill.pipelines.rundir import RunDir, disk_full, read_run_yaml
 from stepmill.pipelines.sampling import InFlight, LedgerSampler, Spending, StopFlag
 from stepmill.pipelines.segmenters import build_segmenter
@@ -144,7 +144,7 @@ class Workshop:
             Stopped: the run was asked to stop; the shard continues from its journal.
             EngineError: the engine failed; likewise.
         """
-        problems = schema.read_problems(self.rundir.part("problems", index))
+        problems = read_problems(self.rundir.part("problems", index))
         shard = Shard(index, tuple(problems))
         journal = self.rundir.journal(index)
         done = self.rundir.read_manifest(index)
@@ -200,7 +200,7 @@ class Workshop:
         for other in self._reuse:
             sources += sorted((other / "rollouts").glob("part-*.parquet"))
         for path in sources:
-            ledger.add_stored(schema.read_rollouts(path, wanted))
+            ledger.add_stored(read_rollouts(path, wanted))
         return ledger
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -221,6 +221,8 @@ class Workshop:
 
 _workshops: dict[Path, Workshop] = {}
 _lock = threading.Lock()
+_stop_requests: set[Path] = set()
+"""Run directories that were asked to stop, maybe while their workshop was loading."""
 
 
 def workshop(root: Path | str) -> Workshop:
@@ -235,13 +237,29 @@ def workshop(root: Path | str) -> Workshop:
                 found.close()
                 raise
             _workshops[key] = found
+            if key in _stop_requests:
+                found.stop.reason = "interrupted"
         return _workshops[key]
+
+
+def open_workshop(root: Path | str) -> Workshop | None:
+    """The workshop of a run directory when it is open; never waits for one that loads."""
+    return _workshops.get(Path(root).resolve())
+
+
+def request_stop(root: Path | str, reason: str) -> None:
+    """Ask a run of this process to end: nothing new is sent, what is in flight is stored."""
+    _stop_requests.add(Path(root).resolve())
+    found = open_workshop(root)
+    if found is not None:
+        found.stop.reason = reason
 
 
 def close_workshop(root: Path | str) -> None:
     """Close the workshop of a run directory, when there is one."""
     key = Path(root).resolve()
     with _lock:
+        _stop_requests.discard(key)
         found = _workshops.pop(key, None)
     if found is not None:
         found.close()

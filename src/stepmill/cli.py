@@ -1,0 +1,68 @@
+"""The console command: parse, hand over to a module of `stepmill.commands`, print errors.
+
+Nothing heavy is imported here, so that `stepmill --help` answers at once. A user's mistake ends
+with one line on standard error and exit code 2; any other error of ours with exit code 1; an
+interrupted run with 130.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+import stepmill
+from stepmill.errors import StepmillError, Stopped, UserError
+
+COMMANDS = {
+    "run": "Generate solutions, gather evidence, write labelled Parquet.",
+    "plan": "Say what a run will spend before it spends it.",
+    "inspect": "Summarise a run: counts, labels by position, success rates, drops, cost.",
+    "show": "Show one solution with its step labels and their evidence.",
+    "label": "Make the labels of a finished run anew, by another rule, with no model.",
+    "config": "Check a configuration, or print the JSON schema.",
+    "doctor": "Say what is installed and usable here.",
+}
+"""Name and help of every command; module `stepmill.commands.<name>` has `arguments` and `main`."""
+
+
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser; with `only`, the options of that command alone are built."""
+    parser = argparse.ArgumentParser(
+        prog="stepmill",
+        description="Step-level labels for process reward models.",
+        epilog="`stepmill COMMAND --help` says more about one command.",
+    )
+    parser.add_argument("--version", action="version", version=f"stepmill {stepmill.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        sub = commands.add_parser(name, help=text, description=text)
+        if name == only:
+            importlib.import_module(f"stepmill.commands.{name}").arguments(sub)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((a for a in argv if a in COMMANDS), None)
+    parser = build_parser(only=chosen)
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    try:
+        command = importlib.import_module(f"stepmill.commands.{options.command}")
+        code: int = command.main(options)
+    except UserError as error:
+        print(f"stepmill: {error}", file=sys.stderr)
+        return 2
+    except Stopped as error:
+        print(f"stepmill: stopped: {error}", file=sys.stderr)
+        return 130
+    except StepmillError as error:
+        print(f"stepmill: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of our output has left: `stepmill show … | head`
+        sys.stderr.close()
+        return 1
+    return code
