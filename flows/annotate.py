@@ -100,7 +100,7 @@ def _do_shards(prepared: Prepared, at_once: int) -> None:
         create_table_artifact(
             key="shards",
             table=[
-                {"shard": m["shard"], **m["rows"], "seconds": m["seconds"]}
+                {"shard": m["shard"], **m["rows"], "seconds": round(m["ended"] - m["began"])}
                 for m in sorted(manifests, key=lambda m: m["shard"])
             ],
         )

@@ -5,7 +5,6 @@ assumed number of steps. A pilot runs a few of the problems for real, in a folde
 scales what they cost to all of them, with a standard error over problems.
 """
 
-import json
 import math
 import tempfile
 from dataclasses import dataclass
@@ -15,7 +14,9 @@ import polars as pl
 
 from stepmill.annotators.omegaprm import OmegaPRMSettings
 from stepmill.pipelines.config import Config
+from stepmill.pipelines.figures import collect_figures
 from stepmill.pipelines.run import prepare, run_here
+from stepmill.pipelines.rundir import RunDir
 from stepmill.pipelines.sources import load_problems
 from stepmill.pipelines.workshop import close_workshop
 
@@ -96,7 +97,7 @@ def pilot(config: Config, n: int) -> Plan:
         finally:
             close_workshop(out)
         cost = _cost_per_problem(out)
-        seconds = _seconds(out)
+        seconds = collect_figures(RunDir(out))["seconds"]
     return Plan(
         problems=total,
         set_aside=problems.counts(),
@@ -121,11 +122,6 @@ def _cost_per_problem(out: Path) -> pl.DataFrame:
         )
     )
     return ids.join(spent, on="problem_id", how="left").fill_null(0).collect()
-
-
-def _seconds(out: Path) -> float:
-    manifests = sorted((out / "manifest").glob("*.json"))
-    return sum(float(json.loads(p.read_text(encoding="utf-8"))["seconds"]) for p in manifests)
 
 
 def _scaled(per_problem: pl.Series, total: int) -> Amount:

@@ -102,9 +102,18 @@ def write_shard(
     result: ShardResult,
     ledger: Ledger,
     spending: Spending,
-    seconds: float,
+    began: float,
 ) -> dict[str, Any]:
-    """Write the parts of a finished shard, then its manifest, which is the commit."""
+    """Write the parts of a finished shard, then its manifest, which is the commit.
+
+    Args:
+        rundir: where to.
+        shard: what was to do.
+        result: what came of it.
+        ledger: every completion behind it.
+        spending: what this process took from the policies.
+        began: when this process began with the shard, in seconds since the epoch.
+    """
     order = {problem.id: i for i, problem in enumerate(shard.problems)}
     annotated = [result.annotated[p.id] for p in shard.problems if p.id in result.annotated]
     rows = sorted(
@@ -132,7 +141,8 @@ def write_shard(
             "problems": len(shard.problems),
             **{name: t.num_rows for name, t in parts.items()},
         },
-        "seconds": round(seconds, 3),
+        "began": round(began, 3),
+        "ended": round(time.time(), 3),
         "figures": shard_figures(annotated, result.refused, rows),
         "spending": asdict(spending),
         "refused": result.refused,
@@ -179,24 +189,3 @@ def shard_figures(
             "prompt_cached": sum(r.completion.cached_tokens or 0 for r in rows),
         },
     }
-
-
-def add_figures(total: dict[str, Any], part: dict[str, Any]) -> None:
-    """Add the integers of `part` into `total`, key by key."""
-    for key, value in part.items():
-        if isinstance(value, dict):
-            add_figures(total.setdefault(key, {}), value)
-        else:
-            total[key] = total.get(key, 0) + value
-
-
-class Clock:
-    """Seconds since it was made, on a clock that never jumps."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """Elapsed seconds."""
-        return time.monotonic() - self._start

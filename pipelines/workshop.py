@@ -8,6 +8,7 @@ a shard task carries only the run directory and the shard's index.
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +24,6 @@ from stepmill.pipelines.rundir import RunDir, disk_full, read_run_yaml
 from stepmill.pipelines.sampling import InFlight, LedgerSampler, Spending, StopFlag
 from stepmill.pipelines.segmenters import build_segmenter
 from stepmill.pipelines.shard import (
-    Clock,
     Shard,
     annotate_problems,
     problems_key,
@@ -158,7 +158,7 @@ class Workshop:
             raise (full or error) from None
 
     async def _annotate(self, shard: Shard) -> dict[str, Any]:
-        clock, spending, stop = Clock(), Spending(), StopFlag(self.stop)
+        began, spending, stop = time.time(), Spending(), StopFlag(self.stop)
         self.progress.spendings.append(spending)
         ledger = await asyncio.to_thread(self._open_ledger, shard)
         try:
@@ -185,7 +185,7 @@ class Workshop:
                 self.progress.add,
             )
             manifest = await asyncio.to_thread(
-                write_shard, self.rundir, shard, result, ledger, spending, clock.seconds
+                write_shard, self.rundir, shard, result, ledger, spending, began
             )
         finally:
             ledger.close()

@@ -1,0 +1,136 @@
+"""The figures of a run, added up from its finished shards, and in words.
+
+Every shard's manifest has counts that add up; what was paid for counts completions that are stored
+once each, however often the run was interrupted.
+"""
+
+import json
+from collections import Counter
+from typing import Any
+
+from stepmill.pipelines.rundir import RunDir, read_run_yaml
+
+Figures = dict[str, Any]
+
+
+def collect_figures(rundir: RunDir) -> Figures:
+    """Add up the manifests of a run.
+
+    Keys: `name`, `simulated`, `shards`, `problems` (total, set_aside by reason, searched, refused,
+    and the reasons why others were not searched), `solutions` (by outcome, `surplus` by reason),
+    `completions` (total, from_problem, from_prefix, and by verdict), `unknown_reasons`, `tokens`
+    (generated, prompt, prompt_cached), `success_rate` of the policy on bare problems, `seconds`
+    of work, `paid` (what the engine was asked for in the sessions that finished a shard) and
+    `tokens_per_second` over them.
+    """
+    manifests = _manifests(rundir)
+    total: Figures = {}
+    for manifest in manifests:
+        _add(total, manifest["figures"])
+    paid: Figures = {}
+    for manifest in manifests:
+        _add(paid, manifest["spending"])
+    set_aside = json.loads((rundir.root / "set_aside.json").read_text(encoding="utf-8"))
+    policy = rundir.read_policy() or {}
+    root = total.pop("root", {"correct": 0, "known": 0})
+    seconds = _union_seconds([(m["began"], m["ended"]) for m in manifests])
+    return {
+        "name": read_run_yaml(rundir.root)["name"],
+        "simulated": policy.get("simulated", False),
+        "shards": len(manifests),
+        **total,
+        "problems": {
+            "total": sum(m["rows"]["problems"] for m in manifests),
+            "set_aside": dict(Counter(s["reason"] for s in set_aside)),
+            **total.get("problems", {}),
+        },
+        "success_rate": root["correct"] / root["known"] if root["known"] else None,
+        "seconds": round(seconds, 1),
+        "paid": paid,
+        "tokens_per_second": round(paid.get("generated_tokens", 0) / seconds, 1)
+        if seconds
+        else None,
+    }
+
+
+def _manifests(rundir: RunDir) -> list[Figures]:
+    found = []
+    for path in sorted((rundir.root / "manifest").glob("*.json")):
+        found.append(json.loads(path.read_text(encoding="utf-8")))
+    return found
+
+
+def _add(total: Figures, part: Figures) -> None:
+    """Add the numbers of `part` into `total`, key by key."""
+    for key, value in part.items():
+        if isinstance(value, dict):
+            _add(total.setdefault(key, {}), value)
+        else:
+            total[key] = total.get(key, 0) + value
+
+
+def _union_seconds(intervals: list[tuple[float, float]]) -> float:
+    """Length of the union of intervals: shards overlap, and sessions have gaps between them."""
+    seconds, reached = 0.0, float("-inf")
+    for began, ended in sorted(intervals):
+        seconds += max(0.0, ended - max(began, reached))
+        reached = max(reached, ended)
+    return seconds
+
+
+def summary_lines(metrics: Figures) -> list[str]:
+    """What a run made and what it cost, a line for each matter."""
+    problems, tokens = metrics["problems"], metrics["tokens"]
+    completions, labels = metrics["completions"], metrics["labels"]
+    rate = metrics["success_rate"]
+    not_searched = {
+        reason: problems[reason]
+        for reason in ("all-correct", "none-correct", "outcomes-unknown", "refused")
+        if problems.get(reason)
+    }
+    lines = [
+        f"{metrics['name']}: {metrics['rows']:,} solutions with {metrics['steps']:,} steps"
+        + (" (SIMULATED)" if metrics["simulated"] else ""),
+        f"  problems     {problems['total']:,}, {problems.get('searched', 0):,} searched"
+        + _reasons("; not searched", not_searched)
+        + _reasons("; set aside", problems["set_aside"]),
+        "  success rate "
+        + ("unknown" if rate is None else f"{rate:.1%} of the draws from problems"),
+        f"  step labels  {labels['good']:,} good, {labels['bad']:,} bad,"
+        f" {labels['unlabelled']:,} without" + _reasons("", metrics["unlabelled_reasons"]),
+        f"  first error  found in {labels['with_error']:,}, none in {labels['without_error']:,},"
+        f" unknown in {labels['error_unknown']:,}",
+        f"  completions  {completions['total']:,} ({completions['from_problem']:,} solutions,"
+        f" {completions['from_prefix']:,} rollouts)"
+        + _reasons("; unknown", metrics["unknown_reasons"]),
+        f"  tokens       {tokens['generated']:,} generated, {_cached(tokens)}",
+        f"  time         {metrics['seconds']:,.0f} s of work"
+        + (
+            f", {metrics['tokens_per_second']:,.0f} tokens/s"
+            if metrics["tokens_per_second"]
+            else ""
+        ),
+    ]
+    if metrics["dropped"]:
+        lines.append("  dropped     " + _reasons("", metrics["dropped"]))
+    return lines
+
+
+def _cached(tokens: Figures) -> str:
+    if not tokens["prompt"]:
+        return "prompt tokens unknown"
+    share = tokens["prompt_cached"] / tokens["prompt"]
+    return f"{tokens['prompt']:,} of prompts ({share:.0%} from the prefix cache)"
+
+
+def _reasons(before: str, counts: dict[str, int]) -> str:
+    if not counts:
+        return ""
+    inner = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
+    return f"{before} ({inner})"
+
+
+def markdown_summary(metrics: Figures) -> str:
+    """The same for a page: a title and a code block."""
+    title, *rest = summary_lines(metrics)
+    return "\n".join([f"# {title}", "", "```", *rest, "```"])
