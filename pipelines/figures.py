@@ -81,38 +81,36 @@ def _union_seconds(intervals: list[tuple[float, float]]) -> float:
 def summary_lines(metrics: Figures) -> list[str]:
     """What a run made and what it cost, a line for each matter."""
     problems, tokens = metrics["problems"], metrics["tokens"]
-    completions, labels = metrics["completions"], metrics["labels"]
-    rate = metrics["success_rate"]
+    completions, data = metrics["completions"], metrics["data"]
+    rate, hard, found = metrics["success_rate"], data["hard"], data["first_error"]
     not_searched = {
         reason: problems[reason]
         for reason in ("all-correct", "none-correct", "outcomes-unknown", "refused")
         if problems.get(reason)
     }
+    speed = metrics["tokens_per_second"]
     lines = [
-        f"{metrics['name']}: {metrics['rows']:,} solutions with {metrics['steps']:,} steps"
-        + (" (SIMULATED)" if metrics["simulated"] else ""),
+        f"{metrics['name']}: {data['rows']:,} solutions with {data['steps']:,} steps"
+        + (" (SIMULATED: no language model)" if metrics["simulated"] else ""),
         f"  problems     {problems['total']:,}, {problems.get('searched', 0):,} searched"
-        + _reasons("; not searched", not_searched)
-        + _reasons("; set aside", problems["set_aside"]),
+        + _reasons("; not searched:", not_searched)
+        + _reasons("; set aside:", problems["set_aside"]),
         "  success rate "
-        + ("unknown" if rate is None else f"{rate:.1%} of the draws from problems"),
-        f"  step labels  {labels['good']:,} good, {labels['bad']:,} bad,"
-        f" {labels['unlabelled']:,} without" + _reasons("", metrics["unlabelled_reasons"]),
-        f"  first error  found in {labels['with_error']:,}, none in {labels['without_error']:,},"
-        f" unknown in {labels['error_unknown']:,}",
-        f"  completions  {completions['total']:,} ({completions['from_problem']:,} solutions,"
-        f" {completions['from_prefix']:,} rollouts)"
-        + _reasons("; unknown", metrics["unknown_reasons"]),
+        + ("unknown" if rate is None else f"{rate:.1%} of the policy's solutions"),
+        f"  step labels  {hard.get('good', 0):,} good, {hard.get('bad', 0):,} bad"
+        + _reasons("; none:", data["unlabelled"]),
+        f"  first error  found in {found.get('found', 0):,}, none in {found.get('none', 0):,},"
+        f" unknown in {found.get('unknown', 0):,}",
+        f"  completions  {completions['total']:,}: {completions['from_problem']:,} solutions,"
+        f" {completions['from_prefix']:,} rollouts"
+        + _reasons("; outcome unknown:", metrics["unknown_reasons"]),
         f"  tokens       {tokens['generated']:,} generated, {_cached(tokens)}",
         f"  time         {metrics['seconds']:,.0f} s of work"
-        + (
-            f", {metrics['tokens_per_second']:,.0f} tokens/s"
-            if metrics["tokens_per_second"]
-            else ""
-        ),
+        + (f", {speed:,.0f} tokens/s" if speed else ""),
     ]
-    if metrics["dropped"]:
-        lines.append("  dropped     " + _reasons("", metrics["dropped"]))
+    dropped = {reason: n for reason, n in data["dropped"].items() if n}
+    if dropped:
+        lines.append("  dropped     " + _reasons("", dropped))
     return lines
 
 
@@ -124,10 +122,10 @@ def _cached(tokens: Figures) -> str:
 
 
 def _reasons(before: str, counts: dict[str, int]) -> str:
+    """`before` and the counts by reason; empty when there are none."""
     if not counts:
         return ""
-    inner = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
-    return f"{before} ({inner})"
+    return f"{before} " + ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
 
 
 def markdown_summary(metrics: Figures) -> str:

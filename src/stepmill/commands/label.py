@@ -8,7 +8,7 @@ import yaml
 
 from stepmill.commands.display import print_summary
 from stepmill.errors import UserError
-from stepmill.pipelines.finish import finish, relabelled
+from stepmill.pipelines.finish import finish, label_rule
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +33,6 @@ def main(options: argparse.Namespace) -> int:
         if not sign:
             raise UserError(f"--set {change}: write it as key=value, such as after_error=zero")
         label[key] = yaml.safe_load(value)
-    metrics = finish(options.run, relabelled(options.run, label))
+    metrics = finish(options.run, label_rule(label))
     print_summary(metrics, options.run, as_json=options.json)
     return 0
