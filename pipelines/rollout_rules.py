@@ -26,6 +26,8 @@ from stepmill.settings import Settings
 
 TOO_FEW = "too-few-known"
 """Stop reason of a prefix with too few known outcomes to decide (annotators/rollouts.py)."""
+UNBIASED_STOPS = ("fixed", TOO_FEW)
+"""Stop reasons that do not depend on which draws were right; any other makes c / k biased."""
 
 
 class RolloutRule(Settings):
@@ -73,9 +75,10 @@ def hard_labels(solutions: pl.DataFrame, evidence: pl.DataFrame, settings: HardR
     from the final answer, and null for inferred ones, which rest on an assumption.
     """
     grid = step_grid(solutions, evidence)
-    alive, above = zip(*map(_hard_test(settings), grid.iter_rows(named=True)), strict=True)
+    tests = [*map(_hard_test(settings), grid.iter_rows(named=True))]
     grid = grid.with_columns(
-        alive=pl.Series(alive, dtype=pl.Boolean), above=pl.Series(above, dtype=pl.Float64)
+        alive=pl.Series([alive for alive, _ in tests], dtype=pl.Boolean),
+        above=pl.Series([above for _, above in tests], dtype=pl.Float64),
     )
     grid = _settle(grid, settings, outcome_repairs=True)
     own = pl.col("alive").cast(pl.Int8)
@@ -133,7 +136,7 @@ def rate(c: str, k: str, stop_reason: str, smooth: str = "auto") -> pl.Expr:
     plain = pl.col(c) / pl.col(k)
     smoothed = (pl.col(c) + 1) / (pl.col(k) + 2)
     biased = {
-        "auto": pl.col(stop_reason) != "fixed",
+        "auto": ~pl.col(stop_reason).is_in(UNBIASED_STOPS),
         "always": pl.lit(True),
         "never": pl.lit(False),
     }
