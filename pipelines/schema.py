@@ -184,7 +184,7 @@ STEP = pa.struct(
         _field("soft_label", _F32, "label in [0, 1]"),
         _field("label_source", _TEXT, "rollout, outcome, inferred, ...; empty: no label"),
         _field("label_reason", _TEXT, "why there is no label; empty: there is one"),
-        _field("confidence", _F32, "probability that the hard label's test is met, in [0, 1]"),
+        _field("confidence", _F32, "posterior probability of the hard label; null: inferred"),
         _field("after_error", _BOOL, "whether an earlier step is bad"),
         _field("rationale", _TEXT, "reasoning behind the label"),
         _field("judge_votes", pa.list_(_VOTE), "votes of judges; empty: none was asked"),
