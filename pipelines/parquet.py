@@ -8,6 +8,7 @@ viewer asks for; page index and content-defined chunks let it read and store par
 import inspect
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -89,7 +90,9 @@ class TableWriter:
             if kind is None:
                 self._commit()
         finally:
-            self._file.close()
+            for each in (self._writer, self._file):
+                with suppress(OSError):  # a full disk refuses the last bytes of a file we drop
+                    each.close()
             self._temporary.unlink(missing_ok=True)
 
 

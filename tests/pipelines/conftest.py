@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Callable, Sequence
 
+import polars as pl
 import pytest
 
 from stepmill.pipelines.dataset import PolicyFacts, Provenance
@@ -79,6 +80,15 @@ def provenance() -> Provenance:
         code_version="0.1.0",
         created_at=dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC),
     )
+
+
+def frames(
+    solutions: Sequence[Solution], evidence: Sequence[Evidence]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What label rules take."""
+    stored = pl.DataFrame(pl.from_arrow(solutions_table(solutions)))
+    counted = stored.with_columns(n_steps=pl.col("steps").list.len())
+    return counted, pl.DataFrame(pl.from_arrow(evidence_table(evidence)))
 
 
 WritePart = Callable[..., None]
