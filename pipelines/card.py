@@ -70,7 +70,7 @@ def render_card(metrics: Facts, run: Facts, policy: Facts) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # it is Markdown
     )
-    environment.filters.update(thousands="{:,}".format, cell=_cell)
+    environment.filters.update(thousands=_thousands, cell=_cell)
     environment.globals["table"] = _table
     template = files("stepmill.pipelines").joinpath("card.md.jinja").read_text(encoding="utf-8")
     data = metrics["data"]
@@ -174,6 +174,10 @@ def _limits(metrics: Facts) -> list[str]:
     if metrics["simulated"]:
         limits.append("The policy is simulated: nothing here tells of any language model.")
     return limits
+
+
+def _thousands(n: int) -> str:
+    return f"{int(n):,}"  # int() lets a missing fact fail as what it is
 
 
 def _yaml(value: object) -> str:
