@@ -18,6 +18,8 @@ from stepmill.records import LabelKind
 from stepmill.registry import Registry
 from stepmill.settings import Settings
 
+__all__ = ["LABEL_RULES", "HardRule", "LabelRule", "LabelSettings", "Labels", "SoftRule", "label"]
+
 LabelSettings = Annotated[HardRule | SoftRule, Discriminator("rule")]
 """Settings of any rule; `rule` decides."""
 

@@ -1,6 +1,5 @@
 """What holds for every label rule and all evidence."""
 
-import itertools
 import random
 from dataclasses import replace
 
@@ -12,14 +11,18 @@ from polars.testing import assert_frame_equal
 from pydantic import TypeAdapter, ValidationError
 from tests.pipelines.conftest import counts, frames, make_problem, make_solution
 
-from stepmill.annotators.rollouts import AliveSettings
 from stepmill.pipelines.labels import LABEL_RULES, HardRule, LabelSettings, SoftRule, label
 from stepmill.records import Verdict
 
-COMMON = list(itertools.product(["mask", "zero", "measured"], ["none", "repair"]))
-RULES = [SoftRule(after_error=a, monotone=m) for a, m in COMMON] + [
-    HardRule(after_error=a, monotone=m, alive=AliveSettings(by=by))
-    for (a, m), by in itertools.product(COMMON, ["any", "fraction", "relative"])
+COMMON = [
+    {"after_error": after_error, "monotone": monotone}
+    for after_error in ("mask", "zero", "measured")
+    for monotone in ("none", "repair")
+]
+RULES = [SoftRule.model_validate(common) for common in COMMON] + [
+    HardRule.model_validate({**common, "alive": {"by": by}})
+    for common in COMMON
+    for by in ("any", "fraction", "relative")
 ]
 rules = st.sampled_from(RULES)
 

@@ -16,11 +16,11 @@ RIGHT, WRONG, UNKNOWN = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNKNOWN
 class Found:
     """Labels of one solution."""
 
-    values: list
+    values: list[float | None]
     sources: str
     """First letters: rollout, outcome, inferred; `-` for no label."""
-    reasons: list
-    confidence: list
+    reasons: list[str]
+    confidence: list[float | None]
     first_error: int | None
     value_0: float | None
 
