@@ -136,6 +136,14 @@ def prompt_id(settings: PromptSettings) -> str:
     return content_id("prompt", settings.model_dump(mode="json"))
 
 
+def chat_turns(settings: ChatPrompt, question: str) -> list[dict[str, str]]:
+    """The conversation that a chat template renders."""
+    turns = [{"role": "user", "content": _fill(settings.user, question)}]
+    if settings.system is not None:
+        turns.insert(0, {"role": "system", "content": settings.system})
+    return turns
+
+
 class Prompt:
     """Renders questions.
 
@@ -190,12 +198,12 @@ def _own(template: "Template", question: str, bos_token: str, eos_token: str) ->
 def _chat(settings: ChatPrompt, tokenizer: ChatTokenizer, question: str) -> str:
     from jinja2 import TemplateError
 
-    turns = [{"role": "user", "content": _fill(settings.user, question)}]
-    if settings.system is not None:
-        turns.insert(0, {"role": "system", "content": settings.system})
     try:
         text = tokenizer.apply_chat_template(
-            turns, tokenize=False, add_generation_prompt=True, **settings.options
+            chat_turns(settings, question),
+            tokenize=False,
+            add_generation_prompt=True,
+            **settings.options,
         )
     except (TemplateError, ValueError) as error:
         # ValueError: the tokenizer has no template. TemplateError: often a refused system turn.
