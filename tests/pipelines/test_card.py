@@ -1,5 +1,7 @@
 import copy
 
+import duckdb
+import polars as pl
 import pytest
 import yaml
 from datasets import load_dataset
@@ -99,6 +101,17 @@ def test_a_folder_with_its_card_loads_by_its_path_alone(facts, rundir, tmp_path)
     loaded = load_dataset(str(rundir.root), split="train", cache_dir=str(tmp_path / "cache"))
     assert loaded.num_rows == found["data"]["rows"] == 2
     assert set(loaded.column_names) == set(DATASET_SCHEMA.names)
+
+
+def test_the_snippets_of_the_card_run(facts, rundir):
+    card = render_card(facts(), RUN, POLICIES).replace("path/to/this/folder", str(rundir.root))
+    polars_code = card.split("```python\n")[2].split("```")[0]
+    names: dict[str, pl.LazyFrame] = {}
+    exec(polars_code, names)
+    expected = names["steps"].select("id", "index", "hard_label").sort("id", "index").collect()
+    sql = card.split("```sql\n")[1].split("```")[0]
+    with duckdb.connect() as connection:
+        assert sorted(connection.execute(sql).fetchall()) == expected.rows()
 
 
 def test_everything_left_out_is_there_with_reason_and_count(facts):

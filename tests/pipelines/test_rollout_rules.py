@@ -223,3 +223,12 @@ def test_soft_repair_takes_the_largest_value_from_here_on_but_not_the_final_answ
     found = run(rule, 5, RIGHT, {0: (2, 8), 1: (0, 8), 2: (4, 8)})
     assert found.values == [0.5, 0.5, 0.5, None, 1.0]
     assert found.sources == "iir-o"
+    ends_dead = run(rule, 3, RIGHT, {0: (4, 8), 1: (0, 8)})
+    assert ends_dead.values == [0.5, 0, None]
+    assert ends_dead.first_error == 1
+
+
+def test_a_share_of_too_few_draws_is_a_value_but_no_error():
+    found = run(SoftRule(), 3, WRONG, {0: (0, 2), 1: (0, 8)}, stop_reason="too-few-known")
+    assert found.values == [0, 0, 0]
+    assert found.first_error is None
