@@ -1,0 +1,154 @@
+"""From a prefix to token ids with the tokenizer of a server (`/tokenize`, `/detokenize`).
+
+The same promise as in tokens.py, kept over HTTP and with few calls: one for a question and one for
+a prefix, however many draws follow. The server renders its own chat template, so this process needs
+neither model nor tokenizer.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
+
+from stepmill.engines.base import Prefix
+from stepmill.engines.prompts import ChatPrompt, Prompt, PromptSettings, chat_turns
+from stepmill.engines.server_client import ServerClient
+
+_KEPT = 4096
+"""Prompts and prefixes whose ids are kept: more than a run has in work at one time."""
+_ANCHOR = 8
+"""Prompt tokens decoded before those of a solution; see tokens.py."""
+_SEAM = ("Question: 2 + 3\nAnswer:\n", "Step 1: 2 + 3 = 5\n")
+"""A prompt and a beginning of a solution, to try how a tokenizer joins texts."""
+
+
+class ServerTokens:
+    """Turns prefixes into token ids, for one model and one form of prompt.
+
+    Args:
+        client: the session to use.
+        model: name that the servers give the model.
+        settings: form of the prompt.
+        joins: what `joins_texts` said; False for tokenizers that put a space before every text.
+
+    Raises:
+        UserError: a `jinja` prompt, which wants the tokenizer in this process.
+    """
+
+    def __init__(
+        self, client: ServerClient, model: str, settings: PromptSettings, *, joins: bool = True
+    ) -> None:
+        self._client = client
+        self._model = model
+        self._prompt_body: Callable[[str], dict[str, Any]]
+        if isinstance(settings, ChatPrompt):
+            self._prompt_body = partial(_chat_body, settings)
+        else:
+            self._prompt_body = partial(_plain_body, Prompt(settings))
+        self._prompts: dict[Hashable, list[int]] = {}
+        self._prefixes: dict[Hashable, list[int]] = {}
+        self._joins = joins
+
+    async def joins_texts(self, url: str) -> bool:
+        """Whether ids of a prompt and of a text tokenised alone decode to both texts joined."""
+        before, after = [await self._encode(url, text, special=False) for text in _SEAM]
+        return await self._decode(url, before + after) == "".join(_SEAM)
+
+    async def context(self, url: str) -> int | None:
+        """Tokens of the model's context; None when the server's `/tokenize` is not vLLM's."""
+        answer = await self._post(url, "tokenize", {"prompt": _SEAM[0]})
+        if isinstance(answer, dict) and isinstance(answer.get("max_model_len"), int):
+            return int(answer["max_model_len"])
+        return None
+
+    async def ids(self, url: str, prefix: Prefix) -> list[int]:
+        """Ids of prompt and prefix, from the server at `url`; raises as the client does."""
+        prompt = await self.prompt_ids(url, prefix.question)
+        if not prefix.text:
+            return prompt
+        key = (prefix.question, prefix.text)
+        found = _use(self._prefixes, key)
+        if found is None:
+            found = await self._prefix_ids(url, prompt, prefix)
+            _keep(self._prefixes, key, found)
+        return found
+
+    async def prompt_ids(self, url: str, question: str) -> list[int]:
+        """Ids of the bare prompt."""
+        found = _use(self._prompts, question)
+        if found is None:
+            body = self._prompt_body(question)
+            found = list((await self._post(url, "tokenize", body))["tokens"])
+            _keep(self._prompts, question, found)
+        return found
+
+    async def _prefix_ids(self, url: str, prompt: list[int], prefix: Prefix) -> list[int]:
+        encoded = await self._encode(url, prefix.text, special=False)
+        if prefix.token_ids is not None:
+            if self._joins and list(prefix.token_ids[: len(encoded)]) == encoded:
+                return prompt + encoded  # the usual case
+            sampled = await self._leading(url, prompt[-_ANCHOR:], prefix.token_ids, prefix.text)
+            if sampled is not None:
+                return prompt + sampled
+        if self._joins:
+            return prompt + encoded
+        # In one piece there is no seam to put a space at.
+        plain = self._prompt_body(prefix.question).get("prompt")
+        before = await self._decode(url, prompt) if plain is None else plain
+        return await self._encode(url, before + prefix.text, special=plain is not None)
+
+    async def _leading(
+        self, url: str, anchor: list[int], token_ids: Sequence[int], text: str
+    ) -> list[int] | None:
+        """The fewest of the first `token_ids` that decode to exactly `text`, if there are any."""
+        head = await self._decode(url, anchor)
+
+        async def decoded(n: int) -> str:
+            return (await self._decode(url, [*anchor, *token_ids[:n]])).removeprefix(head)
+
+        low, high = 0, len(token_ids)
+        while low < high:  # the decoded text never gets shorter as tokens are added
+            middle = (low + high) // 2
+            if len(await decoded(middle)) < len(text):
+                low = middle + 1
+            else:
+                high = middle
+        return list(token_ids[:low]) if await decoded(low) == text else None
+
+    async def _encode(self, url: str, text: str, *, special: bool) -> list[int]:
+        body = {"prompt": text, "add_special_tokens": special}
+        return list((await self._post(url, "tokenize", body))["tokens"])
+
+    async def _decode(self, url: str, token_ids: list[int]) -> str:
+        return str((await self._post(url, "detokenize", {"tokens": token_ids}))["prompt"])
+
+    async def _post(self, url: str, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
+        return await self._client.post(f"{url}/{path}", {"model": self._model, **body})
+
+
+def _chat_body(settings: ChatPrompt, question: str) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "messages": chat_turns(settings, question),
+        "add_generation_prompt": True,
+    }
+    if settings.options:
+        body["chat_template_kwargs"] = settings.options
+    return body
+
+
+def _plain_body(prompt: Prompt, question: str) -> dict[str, Any]:
+    return {"prompt": prompt.render(question), "add_special_tokens": prompt.adds_special_tokens}
+
+
+def _use(cache: dict[Hashable, list[int]], key: Hashable) -> list[int] | None:
+    """What is kept under `key`, now the most recently used; None when there is nothing."""
+    found = cache.pop(key, None)
+    if found is not None:
+        cache[key] = found
+    return found
+
+
+def _keep(cache: dict[Hashable, list[int]], key: Hashable, ids: list[int]) -> None:
+    """Keep `ids`, and drop what was used longest ago when the cache is full."""
+    cache[key] = ids
+    if len(cache) > _KEPT:
+        del cache[next(iter(cache))]
