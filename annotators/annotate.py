@@ -4,7 +4,7 @@ The draws from the bare problem do three jobs at once: they are the solutions, t
 the problem is, and their success rate is the root of every relative threshold.
 """
 
-import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -22,7 +22,7 @@ from stepmill.annotators.rollouts import (
     rollout_evidence,
     tally,
 )
-from stepmill.annotators.searches import SEARCHES
+from stepmill.annotators.searches import SEARCHES, all_of
 from stepmill.engines.base import Prefix
 from stepmill.records import Evidence, Problem, Solution, Step, Verdict, solution_id
 from stepmill.settings import Settings
@@ -64,8 +64,9 @@ class SolutionSettings(Settings):
     n: int = Field(default=8, ge=1, le=4096)
     """Solutions drawn per problem. They also measure the problem's success rate."""
     keep: Literal["mixed", "all"] = "mixed"
-    """`mixed`: search only problems with right and wrong solutions, since rollouts say nothing
-    about a problem that the policy always or never solves. `all`: search whatever is wrong."""
+    """`mixed`: search only problems with a wrong solution that the completer (the policy itself,
+    if there is none) solves now and then, since rollouts say nothing about any other. `all`:
+    search whatever is wrong; omegaprm has nothing to begin with there, and keeps to `mixed`."""
     max_wrong: int = Field(default=4, ge=0)
     """Wrong solutions kept per problem (not for omegaprm, which chooses its own)."""
     max_correct: int = Field(default=4, ge=0)
@@ -78,12 +79,14 @@ class AnnotatedProblem:
 
     problem_id: str
     root: Tally
+    """Counts over the solutions drawn."""
     solutions: list[Solution] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     skipped: str = ""
-    """Why the problem was not searched: `all-correct`, `none-correct` or `outcomes-unknown`."""
-    surplus: dict[str, int] = field(default_factory=dict)
-    """Solutions left out, by reason."""
+    """Why a search would find nothing: `all-correct`, `none-correct` or `outcomes-unknown`."""
+    surplus: Counter[str] = field(default_factory=Counter)
+    """Solutions left out, by reason: `duplicate`, `enough-correct`, …; for a tree also
+    `not-searched`, `prefix-not-alive` and `outcome-unknown`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +113,31 @@ class Annotator:
         """Sample solutions of `problem` and gather evidence about their steps."""
         bare = Prefix(problem.question)
         drawn = await self.solver.rollouts(problem, bare, self.solutions.n)
-        if self.completer.policy == self.solver.policy:
-            root, root_rollouts = tally(drawn), drawn
-        else:
-            root_rollouts = await self.completer.rollouts(problem, bare, self.search.k)
-            root = tally(root_rollouts)
-        result = AnnotatedProblem(problem.id, root, skipped=_difficulty(root))
-        searched = not result.skipped or (self.solutions.keep == "all" and root.k > 0)
-        if searched and isinstance(self.search, OmegaPRMSettings):
+        solved = root = tally(drawn)
+        if self.completer.policy != self.solver.policy:
+            root = tally(await self.completer.rollouts(problem, bare, self.search.k))
+        result = AnnotatedProblem(problem.id, solved, skipped=_difficulty(solved, root))
+        if isinstance(self.search, OmegaPRMSettings) and not result.skipped:
             tree = OmegaPRM(self.completer, problem, self.segment, self.solver.policy, self.search)
             found = await tree.search(root, drawn)
             result.solutions, result.evidence = found.solutions, found.evidence
+            result.surplus.update(found.surplus)
         else:
             result.solutions = self._choose(problem, drawn, result.surplus)
-            if searched:
-                result.evidence = await self._search_each(problem, result.solutions, root)
+            if isinstance(self.search, StepSearchSettings) and self._worth_searching(result):
+                result.evidence = await self._search_each(
+                    problem, result.solutions, root, self.search
+                )
         result.evidence += self._whole_solution_evidence(result.solutions, root)
         return result
 
+    def _worth_searching(self, result: AnnotatedProblem) -> bool:
+        if self.solutions.keep == "all":
+            return result.skipped != "outcomes-unknown"
+        return not result.skipped
+
     def _choose(
-        self, problem: Problem, drawn: Sequence[Rollout], surplus: dict[str, int]
+        self, problem: Problem, drawn: Sequence[Rollout], surplus: Counter[str]
     ) -> list[Solution]:
         """Distinct solutions in the order drawn, at most so many right and wrong ones."""
         room = {
@@ -142,9 +150,9 @@ class Annotator:
             solution = self._solution(problem, rollout)
             verdict = rollout.outcome.verdict
             if solution.id in chosen:
-                surplus["duplicate"] = surplus.get("duplicate", 0) + 1
+                surplus["duplicate"] += 1
             elif room[verdict] == 0:
-                surplus[f"enough-{verdict}"] = surplus.get(f"enough-{verdict}", 0) + 1
+                surplus[f"enough-{verdict}"] += 1
             else:
                 room[verdict] -= 1
                 chosen[solution.id] = solution
@@ -165,28 +173,29 @@ class Annotator:
         )
 
     async def _search_each(
-        self, problem: Problem, solutions: Sequence[Solution], root: Tally
+        self,
+        problem: Problem,
+        solutions: Sequence[Solution],
+        root: Tally,
+        settings: StepSearchSettings,
     ) -> list[Evidence]:
-        assert isinstance(self.search, StepSearchSettings)  # for the type checker
         wanted = {Verdict.INCORRECT}
-        if self.search.annotate == "all":
+        if settings.annotate == "all":
             wanted.add(Verdict.CORRECT)
-        search = SEARCHES[self.search.method]
+        search = SEARCHES[settings.method]
 
         async def one(solution: Solution) -> list[Evidence]:
-            probe = PrefixProbe(self.completer, problem, solution, root, self.search)
+            probe = PrefixProbe(self.completer, problem, solution, root, settings)
             await search(probe)
             return probe.evidence()
 
-        found = await asyncio.gather(
-            *(one(s) for s in solutions if s.outcome.verdict in wanted and s.steps)
-        )
+        found = await all_of(one(s) for s in solutions if s.outcome.verdict in wanted)
         return [row for rows in found for row in rows]
 
     def _whole_solution_evidence(
         self, solutions: Sequence[Solution], root: Tally
     ) -> list[Evidence]:
-        """The outcome of each solution, and the root's counts where no tree gave them."""
+        """The outcome of each solution, and the counts at the bare problem."""
         rows = []
         for solution in solutions:
             rows.append(
@@ -207,10 +216,15 @@ class Annotator:
         return rows
 
 
-def _difficulty(root: Tally) -> str:
-    """Why rollouts would tell nothing about a problem; empty when they would."""
-    if root.k == 0:
+def _difficulty(solved: Tally, root: Tally) -> str:
+    """Why rollouts would tell nothing about a problem; empty when they would.
+
+    Args:
+        solved: counts over its solutions; without a wrong one there is nothing to find.
+        root: counts of the completer; if it never succeeds, it fails from every prefix too.
+    """
+    if solved.k == 0 or root.k == 0:
         return "outcomes-unknown"
     if root.c == 0:
         return "none-correct"
-    return "all-correct" if root.c == root.k else ""
+    return "all-correct" if solved.c == solved.k else ""

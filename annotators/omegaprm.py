@@ -12,9 +12,12 @@ finds its first error by binary search, and makes a state of every prefix it pro
 candidate never returns; N(s) grows when s is selected; scores are taken anew over the whole tree
 at every selection. Lengths are in tokens. Where we differ: the prefix that is a whole solution is
 decided by the answer check instead of k more rollouts; right rollouts are cut into steps like any
-other; a rollout whose outcome is unknown enters no count and no pool.
+other; a rollout whose outcome is unknown enters no count and no pool; a text drawn twice is one
+candidate; under another rule than "any success" the pool is that of the living states, since a
+binary search starts from one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
@@ -87,6 +90,8 @@ class Tree:
     n_searches: int = 0
     stop_reason: str = ""
     """`no-candidates`, `searches` or `budget`."""
+    surplus: Counter[str] = field(default_factory=Counter)
+    """Rollouts that are not among the solutions, by reason."""
 
 
 def selection_score(
@@ -126,17 +131,20 @@ class OmegaPRM:
         self._states: dict[str, _State] = {}
         self._pool: list[_Candidate] = []
         self._correct: list[_Candidate] = []
+        self._texts: set[str] = set()
+        """Solutions that the pool or the right ones have, or had."""
         self._spent = 0
+        self._surplus: Counter[str] = Counter()
 
     async def search(self, root: Tally, rollouts: Sequence[Rollout]) -> Tree:
         """Run the tree search from the root's rollouts.
 
         Args:
-            root: counts over `rollouts`.
+            root: counts at the bare problem, of the policy that completes prefixes.
             rollouts: draws from the bare problem; they are the first candidates.
         """
-        tree = Tree()
-        state = _State("", (), Probed(root, True, "fixed"))
+        tree = Tree(surplus=self._surplus)
+        state = _State("", (), Probed(root, root.c > 0, "fixed"))
         self._grow(state, rollouts)
         searched: list[_Candidate] = []
         while self._pool:
@@ -152,8 +160,9 @@ class OmegaPRM:
             await self._locate(candidate, root)
         tree.stop_reason = tree.stop_reason or "no-candidates"
         kept = searched + self._correct[: self._settings.keep_correct]
-        by_id = {s.id: s for s in (self._solution(candidate) for candidate in kept)}
-        tree.solutions = list(by_id.values())
+        self._surplus["not-searched"] += len(self._pool)
+        self._surplus["enough-correct"] += len(self._correct) + len(searched) - len(kept)
+        tree.solutions = [self._solution(candidate) for candidate in kept]
         tree.evidence = [row for s in tree.solutions for row in self._evidence(s)]
         return tree
 
@@ -200,15 +209,20 @@ class OmegaPRM:
         return state
 
     def _grow(self, state: _State, rollouts: Sequence[Rollout]) -> None:
-        """Add a state and file its rollouts; a state that always or never succeeds has no pool."""
+        """Add a state and file its rollouts; wrong ones are candidates if the state is alive."""
         self._states[state.text] = state
-        mixed = 0 < state.value < 1
         for rollout in rollouts:
-            candidate = _Candidate(state, rollout)
-            if rollout.outcome.verdict is Verdict.CORRECT:
-                self._correct.append(candidate)
-            elif rollout.outcome.verdict is Verdict.INCORRECT and mixed:
-                self._pool.append(candidate)
+            text = state.text + rollout.completion.text
+            correct = rollout.outcome.verdict is Verdict.CORRECT
+            if rollout.outcome.verdict is Verdict.UNKNOWN:
+                self._surplus["outcome-unknown"] += 1
+            elif not (correct or state.found.alive):
+                self._surplus["prefix-not-alive"] += 1
+            elif text in self._texts:
+                self._surplus["duplicate"] += 1
+            else:
+                self._texts.add(text)
+                (self._correct if correct else self._pool).append(_Candidate(state, rollout))
 
     def _solution(self, candidate: _Candidate) -> Solution:
         """Prefix and rollout as one solution; the prefix keeps the steps that it has."""

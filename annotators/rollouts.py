@@ -129,7 +129,7 @@ class Probed:
     alive: bool | None
     """None: too few known outcomes to say."""
     stop_reason: str
-    """`fixed`, `success`, `hopeless` or `too-few-known`."""
+    """`fixed`, `success`, `hopeless`, or `too-few-known`: fewer than half of k."""
 
 
 async def probe(
@@ -137,8 +137,9 @@ async def probe(
 ) -> tuple[Probed, Sequence[Rollout]]:
     """Draw at `prefix` until the stop rule is content.
 
-    Draws without a known outcome are made up for, up to as many again as k; when fewer than half
-    of k outcomes are known even then, the prefix stays undecided.
+    Draws without a known outcome are made up for, up to as many again as k. What is known then
+    decides, if it would whatever the missing outcomes were; with at least half of k known, their
+    share stands for all; else the prefix stays undecided.
     """
     k, early = settings.k, settings.stop == "early"
     need = settings.alive.needed(k, root)
@@ -147,18 +148,27 @@ async def probe(
     while True:
         drawn = await sampler.rollouts(problem, prefix, asked)
         counts = tally(drawn)
-        if early and counts.c >= need:
-            return Probed(counts, True, "success"), drawn
-        if early and counts.c + (k - counts.k) < need:
-            return Probed(counts, False, "hopeless"), drawn
-        if counts.k >= k:
-            return Probed(counts, counts.c >= need, "fixed"), drawn
+        lacking = k - counts.k
+        alive = _decided(counts, lacking, need)
+        if early and alive is not None:
+            return Probed(counts, alive, "success" if alive else "hopeless"), drawn
+        if not lacking:
+            return Probed(counts, alive, "fixed"), drawn
         if asked >= limit:
             break
-        asked = min(limit, asked + (wave if early else k - counts.k), asked + k - counts.k)
+        asked = min(limit, asked + min(wave, lacking))
     if 2 * counts.k < k:
-        return Probed(counts, None, "too-few-known"), drawn
-    return Probed(counts, counts.c >= settings.alive.needed(counts.k, root), "fixed"), drawn
+        return Probed(counts, alive, "too-few-known"), drawn
+    if alive is None:
+        alive = counts.c >= settings.alive.needed(counts.k, root)
+    return Probed(counts, alive, "fixed"), drawn
+
+
+def _decided(counts: Tally, lacking: int, need: int) -> bool | None:
+    """Whether `need` successes are reached; None while the `lacking` outcomes could tell."""
+    if counts.c >= need:
+        return True
+    return None if counts.c + lacking >= need else False
 
 
 class PrefixProbe:

@@ -1,33 +1,48 @@
 """Searches over the prefixes of one solution: which prefix to spend draws on next, or stop.
 
 A search is a coroutine that awaits `PrefixProbe.alive`; hundreds of them feed one engine. It
-leaves its findings in the probe. `first_dead` in the notes below is the first prefix from which
-the right answer is not reached any more: its last step is the first error.
+leaves its findings in the probe. The last step of the first dead prefix is the first error.
 
 Sources: Math-Shepherd (every step); OmegaPRM, section 3.2 (binary search, sound only where a dead
 prefix stays dead).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
 
 from stepmill.annotators.rollouts import PrefixProbe
+from stepmill.errors import Stopped
 from stepmill.registry import Registry
 
+T = TypeVar("T")
 Search = Callable[[PrefixProbe], Awaitable[None]]
 SEARCHES: Registry[Search] = Registry("search method")
 """Searches that look at one solution at a time, by name."""
 
 
+async def all_of(work: Iterable[Awaitable[T]]) -> list[T]:
+    """The results of `work`, done at once and in its order; raises the first failure.
+
+    It waits for all of them even then: what was asked of an engine is paid for and must reach the
+    ledger, and nobody may draw on behind the back of a shard that has ended.
+    """
+    outcomes = await asyncio.gather(*work, return_exceptions=True)
+    failures = [o for o in outcomes if isinstance(o, BaseException)]
+    for failure in sorted(failures, key=lambda f: isinstance(f, Stopped)):  # the cause comes first
+        raise failure
+    return [o for o in outcomes if not isinstance(o, BaseException)]
+
+
 @SEARCHES.register("every-step")
 async def every_step(probe: PrefixProbe) -> None:
     """Probe each prefix, all at once; n - 1 prefixes."""
-    await asyncio.gather(*(probe.alive(t) for t in range(1, probe.n_steps)))
+    await all_of(probe.alive(t) for t in range(1, probe.n_steps))
 
 
 @SEARCHES.register("scan")
 async def scan(probe: PrefixProbe) -> None:
-    """Probe from the left and stop at the first prefix that is not alive."""
+    """Probe from the left and stop at the first prefix that is dead or undecided."""
     for t in range(1, probe.n_steps):
         if not await probe.alive(t):
             return

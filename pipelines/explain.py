@@ -1,12 +1,15 @@
 """A pydantic error in words that a person can act on.
 
 Each wrong field is named by its dotted path; an unknown key comes with the keys that are allowed
-there and the nearest of them.
+there and the nearest of them. Pydantic's own location also names the branch of a union that it
+took; the user never wrote that, so it is left out of the path and used to choose the branch.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 
 from stepmill.registry import closest
 
@@ -17,45 +20,68 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def _explain_one(item: dict[str, Any], model: type[BaseModel]) -> str:
-    location = tuple(item["loc"])
-    models = _models_at(model, location[:-1])
-    path = ".".join(str(part) for part in location if not _is_tag(part, model, location))
+    location = item["loc"]
+    path = ".".join(_follow(location, model)[0])
     if item["type"] == "extra_forbidden":
-        allowed = sorted({name for m in models for name in m.model_fields})
+        allowed = sorted(_follow(location[:-1], model)[1])
         hint = closest(str(location[-1]), allowed)
-        return (
-            f"unknown key {path}.{hint}"
-            if hint
-            else (f"unknown key {path}; allowed here: {', '.join(allowed)}")
-        )
+        return f"unknown key {path}.{hint} Allowed here: {', '.join(allowed)}"
     if item["type"] == "missing":
         return f"{path} is missing"
     given = item.get("input")
+    if item["type"] in ("model_type", "model_attributes_type"):
+        return f"{path or 'the file'}: expected keys and values, got {given!r}"
     shown = "" if isinstance(given, (dict, list)) else f", got {given!r}"
     return f"{path or 'the file'}: {item['msg'].removeprefix('Value error, ')}{shown}"
 
 
-def _models_at(model: type[BaseModel], location: tuple[Any, ...]) -> list[type[BaseModel]]:
-    """Settings models that may stand at `location`; tags of unions are passed over."""
-    models = [model]
+def _follow(location: Sequence[int | str], model: type[BaseModel]) -> tuple[list[str], set[str]]:
+    """Walk along a location: the parts that the user wrote, and the keys allowed at its end."""
+    path: list[str] = []
+    branches: list[Any] = [model]
     for part in location:
-        fields = [m.model_fields[part] for m in models if part in m.model_fields]
-        if fields:
-            models = [found for f in fields for found in _models_in(f.annotation)]
-    return models
+        if len(branches) > 1:
+            branches = [b for b in branches if _is_called(b, part)]
+        else:
+            path.append(str(part))
+            branches = [b for branch in branches for b in _branches(_inside(branch, part))]
+    return path, {name for branch in branches for name in _fields(branch)}
 
 
-def _is_tag(part: object, model: type[BaseModel], location: tuple[Any, ...]) -> bool:
-    """Whether a part of a location is the tag of a union, which the user never wrote."""
-    index = location.index(part)
-    if index in (0, len(location) - 1) or isinstance(part, int):
-        return False
-    models = _models_at(model, location[:index])
-    return all(part not in m.model_fields for m in models)
+def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - any type expression
+    """What a union may be, apart from None; anything else is its own only branch."""
+    bare = _bare(annotation)
+    if get_origin(bare) in (Union, UnionType):
+        return [b for arg in get_args(bare) if arg is not NoneType for b in _branches(arg)]
+    return [annotation]
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:  # noqa: ANN401 - any type expression
-    """Models in a type expression, through unions and Annotated."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [m for arg in getattr(annotation, "__args__", ()) for m in _models_in(arg)]
+def _is_called(branch: Any, label: int | str) -> bool:  # noqa: ANN401
+    """Whether pydantic calls a branch of a union `label`.
+
+    It calls it by its tag, by the one value of the field that tells the branches apart, or by name.
+    """
+    if get_origin(branch) is Annotated and Tag(str(label)) in get_args(branch)[1:]:
+        return True
+    values = [get_args(f.annotation) for f in _fields(branch).values()]
+    return (label,) in values or getattr(_bare(branch), "__name__", "") == label
+
+
+def _inside(annotation: Any, part: int | str) -> Any:  # noqa: ANN401
+    """The type of a model's field, a mapping's values or a sequence's items."""
+    arguments = [arg for arg in get_args(_bare(annotation)) if arg is not ...]
+    if isinstance(part, int) and arguments:
+        return arguments[min(part, len(arguments) - 1)]
+    field = _fields(annotation).get(str(part))
+    return arguments[-1] if field is None and arguments else getattr(field, "annotation", None)
+
+
+def _fields(annotation: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Fields of a model; none of anything else."""
+    bare = _bare(annotation)
+    is_model = isinstance(bare, type) and issubclass(bare, BaseModel)
+    return dict(bare.model_fields) if is_model else {}
+
+
+def _bare(annotation: Any) -> Any:  # noqa: ANN401
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

@@ -5,23 +5,28 @@ by a single `write`, so a killed process leaves whole lines and at most one torn
 next writer cuts that off. The journal knows nothing of what the records mean.
 """
 
+import fcntl
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from stepmill.errors import UserError
 
 Record = dict[str, Any]
 
 SYNC_EVERY_BYTES = 4 << 20
 """Written bytes between two fsyncs: a kill loses nothing, a power cut at most this much."""
 
+# Texts keep lone surrogates: unescaped, as two halves of a pair would join when read back.
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def encode(record: Record) -> bytes:
-    """One line of the journal."""
-    body = json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    data = body.encode("utf-8", "surrogatepass")
+    """One line of the journal. Infinite numbers are allowed: a log-probability can be one."""
+    data = _to_json(record).encode("utf-8", "surrogatepass")
     return b"%08x %b\n" % (zlib.crc32(data), data)
 
 
@@ -36,22 +41,18 @@ def decode(line: bytes) -> Record | None:
     return record
 
 
-def read(path: Path) -> Iterator[tuple[Record, int]]:
-    """The sound records from the start of `path`, each with the offset where it ends.
+def sound(lines: Iterable[bytes]) -> Iterator[tuple[Record, int]]:
+    """The records of `lines` up to the first damaged one, each with the offset where it ends.
 
-    Reading ends at the first damaged line: what follows it was written by a machine that lost
-    power, and is paid for again. A missing file holds no records.
+    What follows a damaged line was written by a machine that lost power, and is paid for again.
     """
-    if not path.exists():
-        return
     end = 0
-    with path.open("rb") as file:
-        for line in file:
-            record = decode(line)
-            if record is None:
-                return
-            end += len(line)
-            yield record, end
+    for line in lines:
+        record = decode(line)
+        if record is None:
+            return
+        end += len(line)
+        yield record, end
 
 
 class Journal:
@@ -59,17 +60,42 @@ class Journal:
 
     Args:
         path: the file; its folder exists.
-        end: offset after the last sound record, as `read` gave it; what lies behind is dropped.
+        load: told of each sound record that is there already, in order.
+
+    Raises:
+        UserError: another process writes this file.
     """
 
-    def __init__(self, path: Path, end: int) -> None:
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-        os.ftruncate(self._fd, end)
-        os.lseek(self._fd, end, os.SEEK_SET)
-        self._end = end
+    def __init__(self, path: Path, load: Callable[[Record], object]) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._end = 0
         self._unsynced = 0
+        try:
+            self._lock(path)
+            # Through this descriptor: closing any other of this file would give up the lock.
+            with open(self._fd, "rb", closefd=False) as file:
+                for record, self._end in sound(file):
+                    load(record)
+            self._cut()
+        except BaseException:
+            os.close(self._fd)
+            raise
 
-    def append(self, records: list[Record]) -> None:
+    def _lock(self, path: Path) -> None:
+        """Lock the file until it is closed or we die."""
+        try:  # not flock: child processes inherit it, and one that outlives us would hold it
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            raise UserError(
+                f"another process is writing {path}; wait for it, stop it, or choose another --out"
+            ) from None
+
+    def _cut(self) -> None:
+        """Drop what lies behind the last whole record, and go there."""
+        os.ftruncate(self._fd, self._end)
+        os.lseek(self._fd, self._end, os.SEEK_SET)
+
+    def append(self, records: Iterable[Record]) -> None:
         """Write records; they survive a kill of this process as soon as this returns.
 
         Raises:
@@ -81,8 +107,7 @@ class Journal:
             while written < len(data):
                 written += os.write(self._fd, data[written:])
         except OSError:
-            os.ftruncate(self._fd, self._end)
-            os.lseek(self._fd, self._end, os.SEEK_SET)
+            self._cut()
             raise
         self._end += len(data)
         self._unsynced += len(data)
@@ -95,6 +120,9 @@ class Journal:
         self._unsynced = 0
 
     def close(self) -> None:
-        """Sync and close."""
-        self.sync()
-        os.close(self._fd)
+        """Sync and close; whatever is appended later fails."""
+        fd, self._fd = self._fd, -1  # the number may soon be another file's
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,18 +1,19 @@
-"""Every completion that was paid for, by policy, prefix and draw; a search asks here first.
+"""Every completion that was paid for, by policy, problem, prefix and draw; asked before a policy.
 
 A ledger covers the problems of one shard. It is filled from the shard's journal (a run that
 continues), from the rollouts of finished shards (a run that grows or reuses another), and from the
 policy; what is new goes to the journal before anyone sees it. The verdict on a completion is kept
-beside it, so that a rerun follows the same path even where a check was near its time limit.
+beside it, so that a rerun follows the same path even where a check was near its time limit. The
+problem is part of the key, since two may ask the same with different reference answers.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stepmill.annotators.rollouts import Rollout
 from stepmill.engines.base import Prefix
-from stepmill.pipelines import journal
+from stepmill.pipelines.journal import Journal, Record
 from stepmill.records import Completion, Outcome, Verdict
 
 
@@ -29,12 +30,15 @@ class LedgerRow:
 
 @dataclass(slots=True)
 class _Entry:
-    """The draws at one prefix."""
+    """The draws of one policy at one prefix of one problem."""
 
+    policy: str
     problem_id: str
     prefix: Prefix
-    completions: dict[int, Completion]
-    outcomes: dict[int, Outcome]
+    completions: dict[int, Completion] = field(default_factory=dict)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    number: int | None = None
+    """What the journal calls it; None while the journal does not know it."""
 
 
 class Ledger:
@@ -42,16 +46,17 @@ class Ledger:
 
     Args:
         path: the shard's journal; its sound records are loaded, and new ones appended.
+
+    Raises:
+        UserError: another process writes this journal.
     """
 
     def __init__(self, path: Path) -> None:
-        self._entries: dict[tuple[str, str], _Entry] = {}
-        end = 0
-        for record, end in journal.read(path):  # noqa: B007 - the last end is needed below
-            self._load(record)
+        self._entries: dict[tuple[str, str, str, str], _Entry] = {}
+        self._numbered: list[_Entry] = []
+        self._journal = Journal(path, self._load)
         self.n_continued = self.n_completions
         """Completions found in the journal."""
-        self._journal = journal.Journal(path, end)
 
     @property
     def n_completions(self) -> int:
@@ -67,52 +72,60 @@ class Ledger:
             if row.outcome is not None:
                 entry.outcomes.setdefault(draw, row.outcome)
 
-    def missing(self, policy: str, prefix: Prefix, n: int) -> list[int]:
+    def missing(self, policy: str, problem_id: str, prefix: Prefix, n: int) -> list[int]:
         """Indices below `n` that are not stored yet, increasing."""
-        entry = self._entries.get((policy, prefix.key))
-        return [i for i in range(n) if entry is None or i not in entry.completions]
+        stored = self._entry(policy, problem_id, prefix).completions
+        return [i for i in range(n) if i not in stored]
 
     def add(
         self, policy: str, problem_id: str, prefix: Prefix, completions: Iterable[Completion]
     ) -> None:
-        """Store new completions of `prefix`; they are journalled when this returns."""
-        known = (policy, prefix.key) in self._entries
+        """Store new completions of `prefix`; they are journalled when this returns.
+
+        Raises:
+            OSError: the disk is full; then none of them is stored.
+        """
         entry = self._entry(policy, problem_id, prefix)
-        records: list[journal.Record] = []
-        if not known:
-            records.append(_prefix_record(policy, problem_id, prefix))
-        for completion in completions:
-            entry.completions[completion.draw] = completion
-            records.append(_completion_record(policy, prefix.key, completion))
-        self._journal.append(records)
+        new = {completion.draw: completion for completion in completions}
+        self._append(entry, map(_completion_record, new.values()))
+        entry.completions.update(new)
 
-    def add_outcomes(self, policy: str, prefix: Prefix, outcomes: dict[int, Outcome]) -> None:
-        """Store verdicts by draw; they are journalled when this returns."""
-        self._entries[policy, prefix.key].outcomes.update(outcomes)
-        self._journal.append(
-            [_outcome_record(policy, prefix.key, draw, o) for draw, o in outcomes.items()]
-        )
+    def add_outcomes(
+        self, policy: str, problem_id: str, prefix: Prefix, outcomes: Mapping[int, Outcome]
+    ) -> None:
+        """Store verdicts by draw; they are journalled when this returns.
 
-    def completion(self, policy: str, prefix: Prefix, draw: int) -> Completion:
-        """A stored completion; KeyError when it is not stored."""
-        return self._entries[policy, prefix.key].completions[draw]
+        Raises:
+            OSError: the disk is full; then none of them is stored.
+        """
+        entry = self._entry(policy, problem_id, prefix)
+        self._append(entry, (_outcome_record(draw, o) for draw, o in outcomes.items()))
+        entry.outcomes.update(outcomes)
 
-    def unchecked(self, policy: str, prefix: Prefix, n: int) -> list[int]:
-        """Stored draws below `n` that have no verdict yet."""
-        entry = self._entries[policy, prefix.key]
-        return [i for i in range(n) if i in entry.completions and i not in entry.outcomes]
+    def unchecked(self, policy: str, problem_id: str, prefix: Prefix, n: int) -> list[Completion]:
+        """Stored draws below `n` that have no verdict yet, by increasing index."""
+        entry = self._entry(policy, problem_id, prefix)
+        return [
+            entry.completions[i]
+            for i in range(n)
+            if i in entry.completions and i not in entry.outcomes
+        ]
 
-    def rollouts(self, policy: str, prefix: Prefix, n: int) -> list[Rollout]:
+    def rollouts(self, policy: str, problem_id: str, prefix: Prefix, n: int) -> list[Rollout]:
         """The first `n` draws at `prefix`, all stored and checked by now."""
-        entry = self._entries[policy, prefix.key]
+        entry = self._entry(policy, problem_id, prefix)
         return [Rollout(entry.completions[i], entry.outcomes[i]) for i in range(n)]
 
     def rows(self) -> Iterator[LedgerRow]:
         """Everything stored, in no particular order."""
-        for (policy, _), entry in self._entries.items():
+        for entry in self._entries.values():
             for draw, completion in entry.completions.items():
                 yield LedgerRow(
-                    policy, entry.problem_id, entry.prefix, completion, entry.outcomes.get(draw)
+                    entry.policy,
+                    entry.problem_id,
+                    entry.prefix,
+                    completion,
+                    entry.outcomes.get(draw),
                 )
 
     def close(self) -> None:
@@ -120,44 +133,53 @@ class Ledger:
         self._journal.close()
 
     def _entry(self, policy: str, problem_id: str, prefix: Prefix) -> _Entry:
-        key = policy, prefix.key
-        if key not in self._entries:
-            self._entries[key] = _Entry(problem_id, prefix, {}, {})
-        return self._entries[key]
+        key = policy, problem_id, prefix.question, prefix.text
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry(policy, problem_id, prefix)
+        return entry
 
-    def _load(self, record: journal.Record) -> None:
-        match record["t"]:
-            case "prefix":
-                self._entry(
-                    record["policy"],
-                    record["problem"],
-                    Prefix(record["question"], record["text"]),
-                )
-            case "completion":
-                entry = self._entries[record["policy"], record["key"]]
-                entry.completions[record["draw"]] = _completion(record)
-            case "outcome":
-                entry = self._entries[record["policy"], record["key"]]
-                entry.outcomes[record["draw"]] = Outcome(
-                    Verdict(record["verdict"]), record["answer"], record["reason"]
-                )
+    def _append(self, entry: _Entry, records: Iterable[Record]) -> None:
+        """Journal records of one entry, and before the first of them what they speak of."""
+        number = len(self._numbered) if entry.number is None else entry.number
+        batch = [{**record, "at": number} for record in records]
+        if entry.number is None:
+            batch.insert(0, _prefix_record(number, entry))
+        self._journal.append(batch)
+        if entry.number is None:
+            entry.number = number
+            self._numbered.append(entry)
+
+    def _load(self, record: Record) -> None:
+        if record["t"] == "prefix":
+            prefix = Prefix(record["question"], record["text"])
+            entry = self._entry(record["policy"], record["problem"], prefix)
+            entry.number = record["at"]
+            self._numbered[entry.number :] = [entry]
+            return
+        entry = self._numbered[record["at"]]
+        if record["t"] == "completion":
+            entry.completions[record["draw"]] = _completion(record)
+        else:
+            entry.outcomes[record["draw"]] = Outcome(
+                Verdict(record["verdict"]), record["answer"], record["reason"]
+            )
 
 
-def _prefix_record(policy: str, problem_id: str, prefix: Prefix) -> journal.Record:
+def _prefix_record(number: int, entry: _Entry) -> Record:
     return {
         "t": "prefix",
-        "policy": policy,
-        "problem": problem_id,
-        "question": prefix.question,
-        "text": prefix.text,
+        "at": number,
+        "policy": entry.policy,
+        "problem": entry.problem_id,
+        "question": entry.prefix.question,
+        "text": entry.prefix.text,
     }
 
 
-def _completion_record(policy: str, key: str, completion: Completion) -> journal.Record:
-    record: journal.Record = {
+def _completion_record(completion: Completion) -> Record:
+    record: Record = {
         "t": "completion",
-        "policy": policy,
-        "key": key,
         "draw": completion.draw,
         "text": completion.text,
         "finish": completion.finish_reason,
@@ -172,7 +194,7 @@ def _completion_record(policy: str, key: str, completion: Completion) -> journal
     return record
 
 
-def _completion(record: journal.Record) -> Completion:
+def _completion(record: Record) -> Completion:
     ids, logprobs = record.get("ids"), record.get("logprobs")
     return Completion(
         text=record["text"],
@@ -186,11 +208,9 @@ def _completion(record: journal.Record) -> Completion:
     )
 
 
-def _outcome_record(policy: str, key: str, draw: int, outcome: Outcome) -> journal.Record:
+def _outcome_record(draw: int, outcome: Outcome) -> Record:
     return {
         "t": "outcome",
-        "policy": policy,
-        "key": key,
         "draw": draw,
         "verdict": outcome.verdict,
         "answer": outcome.answer,

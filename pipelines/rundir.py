@@ -86,10 +86,13 @@ class RunDir:
             ) from None
 
     def write_text(self, path: Path, text: str) -> None:
-        """Write a small file whole or not at all."""
+        """Write a small file whole or not at all.
+
+        Lone surrogates, which UTF-8 cannot hold, become escapes that JSON and YAML read back.
+        """
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            with temporary.open("w", encoding="utf-8") as file:
+            with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -171,7 +174,7 @@ class RunDir:
         if stored is None:
             self.write_json(self.policy_file, facts)
             return
-        keys = differing_keys(stored, facts)
+        keys = differing_keys(stored, json.loads(json.dumps(facts)))  # tuples are lists there
         if keys:
             raise UserError(
                 f"{self.root} was begun with another model or checker ({', '.join(keys)} changed);"

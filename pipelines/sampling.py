@@ -36,7 +36,11 @@ class Checker(Protocol):
 class InFlight:
     """A bound on draws in flight, first come first served; shared by all shards of a process.
 
-    A request larger than the bound goes alone. It must be used from one event loop.
+    A request larger than the bound goes alone, as if it had just that size. All use must be from
+    one event loop.
+
+    Args:
+        limit: draws in flight at most, at least 1.
     """
 
     def __init__(self, limit: int) -> None:
@@ -54,23 +58,28 @@ class InFlight:
             try:
                 await turn
             except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():
-                    self._release(n)  # the slots were ours already
+                if not turn.cancelled():
+                    self.level -= n  # the slots were ours already
+                self._admit()
                 raise
         else:
             self.level += n
         try:
             yield
         finally:
-            self._release(n)
+            self.level -= n
+            self._admit()
 
-    def _release(self, n: int) -> None:
-        self.level -= n
-        while self._waiting and self.level + self._waiting[0][0] <= self.limit:
-            wanted, turn = self._waiting.popleft()
+    def _admit(self) -> None:
+        """Let in who waits, in order, as far as there is room; forget who was cancelled."""
+        while self._waiting:
+            wanted, turn = self._waiting[0]
             if not turn.cancelled():
+                if self.level + wanted > self.limit:
+                    return
                 self.level += wanted
                 turn.set_result(None)
+            self._waiting.popleft()
 
 
 @dataclass(slots=True)
@@ -81,7 +90,7 @@ class Spending:
     """Requests sent."""
     completions: int = 0
     reused: int = 0
-    """Completions that were wanted and already stored."""
+    """Completions that were wanted and stored before; each is counted once."""
     generated_tokens: int = 0
     prompt_tokens: int = 0
     cached_prompt_tokens: int = 0
@@ -105,6 +114,16 @@ class StopFlag:
 
 
 @dataclass(slots=True)
+class _Place:
+    """One prefix of one problem, as this process knows it."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by who draws or checks there."""
+    n_served: int = 0
+    """Draws handed out at least once."""
+
+
+@dataclass(slots=True)
 class LedgerSampler:
     """Draws from one policy through one shard's ledger."""
 
@@ -114,28 +133,31 @@ class LedgerSampler:
     in_flight: InFlight
     stop: StopFlag
     spending: Spending
-    _locks: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    policy: str = field(init=False)
+    """Fingerprint of the policy that draws."""
+    _places: dict[tuple[str, str], _Place] = field(
+        init=False, default_factory=lambda: defaultdict(_Place)
+    )
 
-    @property
-    def policy(self) -> str:
-        """Fingerprint of the policy that draws."""
-        return self.sampling.fingerprint
+    def __post_init__(self) -> None:
+        self.policy = self.sampling.fingerprint
 
     async def rollouts(self, problem: Problem, prefix: Prefix, n: int) -> Sequence[Rollout]:
         """The first `n` draws at `prefix`, in the order of their index.
 
         Raises:
-            EngineError: the engine could not draw them; what it did draw is stored.
-            Stopped: the run is to end.
+            EngineError: the engine could not draw them; what is stored stays stored.
+            Stopped: the run is to end; likewise.
         """
-        policy = self.policy
-        async with self._locks[prefix.key]:
-            missing = self.ledger.missing(policy, prefix, n)
-            self.spending.reused += n - len(missing)
+        place = self._places[problem.id, prefix.text]
+        async with place.lock:
+            missing = self.ledger.missing(self.policy, problem.id, prefix, n)
             if missing:
                 await self._draw(problem, prefix, missing)
             await self._check(problem, prefix, n)
-            return self.ledger.rollouts(policy, prefix, n)
+            self.spending.reused += max(0, n - place.n_served - len(missing))
+            place.n_served = max(place.n_served, n)
+            return self.ledger.rollouts(self.policy, problem.id, prefix, n)
 
     async def _draw(self, problem: Problem, prefix: Prefix, draws: list[int]) -> None:
         self.stop.check()
@@ -144,6 +166,11 @@ class LedgerSampler:
             completions = await self.sampling.engine.complete(
                 prefix, draws, self.sampling.params, self.sampling.seed
             )
+            if [c.draw for c in completions] != draws:
+                raise ValueError(
+                    f"the engine answered draws {[c.draw for c in completions]} of problem"
+                    f" {problem.id!r} where {draws} were asked; it must keep their order"
+                )
             self._count(completions)
             self.ledger.add(self.policy, problem.id, prefix, completions)
 
@@ -156,13 +183,11 @@ class LedgerSampler:
             self.spending.cached_prompt_tokens += completion.cached_tokens or 0
 
     async def _check(self, problem: Problem, prefix: Prefix, n: int) -> None:
-        draws = self.ledger.unchecked(self.policy, prefix, n)
-        if not draws:
+        unchecked = self.ledger.unchecked(self.policy, problem.id, prefix, n)
+        if not unchecked:
             return
-        found = await asyncio.gather(
-            *(
-                self.checker.check(prefix.text + c.text, problem, c.finish_reason)
-                for c in (self.ledger.completion(self.policy, prefix, i) for i in draws)
-            )
+        outcomes = await asyncio.gather(
+            *(self.checker.check(prefix.text + c.text, problem, c.finish_reason) for c in unchecked)
         )
-        self.ledger.add_outcomes(self.policy, prefix, dict(zip(draws, found, strict=True)))
+        found = {c.draw: outcome for c, outcome in zip(unchecked, outcomes, strict=True)}
+        self.ledger.add_outcomes(self.policy, problem.id, prefix, found)
