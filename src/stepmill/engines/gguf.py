@@ -92,7 +92,7 @@ def _weights(source: Path, tensors: Any, fields: Mapping[str, Any]) -> "dict[str
                         array = _rotary_halves(array, heads[part])
                 case _:
                     raise UserError(f"{source}: no place for the tensor {tensor.name!r}")
-        # a copy: torch warns of arrays that cannot be written to, such as those mapped from the file
+        # a copy: torch warns of arrays that cannot be written to, as those mapped from a file
         weights[name] = torch.from_numpy(np.array(array, np.float32)).to(torch.bfloat16)
     return weights
 

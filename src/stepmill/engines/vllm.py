@@ -5,7 +5,6 @@ its prompt; prefixes of one solution nest, and vLLM's prefix cache serves the re
 `vllm_start`, the thread that steps vLLM in `vllm_thread`, prompts in `prompts` and `tokens`.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from stepmill.engines.base import (
     Prefix,
     draw_seed,
 )
+from stepmill.engines.draws import draw_groups
 from stepmill.engines.prompts import ChatPrompt, PromptSettings, prompt_id
 from stepmill.engines.tokens import PrefixTokens
 from stepmill.engines.vllm_errors import is_refusal
@@ -91,14 +91,15 @@ class VllmEngine:
         Raises:
             UserError: vLLM is missing, or cannot run the model or render its prompt.
         """
-        self._thread = EngineThread(self._open, close_llm_engine)
-        llm = await self._thread.start()
-        self._max_len: int = llm.vllm_config.model_config.max_model_len
+        thread = EngineThread(self._open, close_llm_engine)
+        llm = await thread.start()
         try:
             self._tokens = PrefixTokens(self._settings.prompt, llm.get_tokenizer())
         except UserError:
-            await self.close()
+            await thread.close()
             raise
+        self._max_len: int = llm.vllm_config.model_config.max_model_len
+        self._thread = thread
         if "revision" in self.identity:  # the download has told which commit it is
             self.identity |= model_identity(self._settings.model, self._settings.revision)
 
@@ -116,7 +117,7 @@ class VllmEngine:
         Log-probabilities are those of the model's own distribution, before temperature and top-p.
         """
         if self._thread is None:
-            raise EngineDead("the engine has not been started")
+            raise EngineDead("the engine is not running; `start` it first")
         token_ids = self._tokens.ids(prefix)
         if len(token_ids) >= self._max_len:
             raise EngineError(
@@ -125,7 +126,8 @@ class VllmEngine:
                 f"{prefix.question[:60]!r}"
             )
         policy = Policy(self, params).fingerprint
-        groups = _groups(draws, together=params.temperature > 0)
+        # vLLM allows no `n` without sampling.
+        groups = draw_groups(draws, together=params.temperature > 0)
         requests = [
             (
                 {"prompt_token_ids": list(token_ids)},
@@ -158,17 +160,6 @@ class VllmEngine:
             self.stats.prompt_tokens += completion.prompt_tokens
             self.stats.cached_prompt_tokens += completion.cached_tokens or 0
             self.stats.generated_tokens += completion.n_tokens
-
-
-def _groups(draws: Sequence[int], *, together: bool) -> list[list[int]]:
-    """Draws cut into requests: runs of successive indices, or single ones.
-
-    vLLM allows no `n` without sampling.
-    """
-    if not together:
-        return [[draw] for draw in draws]
-    runs = itertools.groupby(enumerate(draws), key=lambda pair: pair[1] - pair[0])
-    return [[draw for _, draw in run] for _, run in runs]
 
 
 def _sampling(params: SamplingParams, n: int, seed: int) -> Any:  # noqa: ANN401 - vLLM's own type

@@ -65,14 +65,13 @@ def close_llm_engine(engine: Any) -> None:  # noqa: ANN401 - vLLM's own
 
 
 def quieten() -> None:
-    """Keep vLLM's and torch's chatter out of the terminal, unless VLLM_LOGGING_LEVEL is set.
+    """Keep vLLM's and torch's chatter out of the terminal, unless VLLM_LOGGING_LEVEL asks.
 
     vLLM's reports of its use to its makers are off too, unless VLLM_NO_USAGE_STATS says otherwise.
     """
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    if "VLLM_LOGGING_LEVEL" in os.environ:
+    if os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR") != "ERROR":
         return
-    os.environ["VLLM_LOGGING_LEVEL"] = "ERROR"
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     logging.getLogger("torch._library").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module=r"(vllm|torch|transformers)\b")
