@@ -36,9 +36,8 @@ def settings(kind="simulated", **changes):
         "search": {"method": "binary", "k": 4},
         "run": {"shard_size": 5, "in_flight": 16, "active_problems": 3},
     }
-    for key, value in changes.items():
-        content[key] = {**content.get(key, {}), **value} if isinstance(value, dict) else value
-    return content
+    run_changes = changes.pop("run", {})
+    return {**content, **changes, "run": {**content["run"], **run_changes}}
 
 
 def run(root, **changes):
