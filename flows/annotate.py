@@ -5,7 +5,8 @@ figures pass through it. Every step is a plain function of `stepmill.pipelines`.
 """
 
 import time
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 from prefect import flow, task
 from prefect.artifacts import (
@@ -78,10 +79,13 @@ def annotate(config: Config, out: str, reuse: list[str] | None = None) -> dict[s
 def _do_shards(prepared: Prepared, at_once: int) -> None:
     """Keep `at_once` shard tasks going until all are done; the first failure ends the flow."""
     total, waiting = len(prepared.shards), list(prepared.todo)
-    artifact = create_progress_artifact(
-        progress=100 * (total - len(waiting)) / total,
-        key="progress",
-        description=f"shards of {prepared.root}",
+    artifact = cast(  # Prefect's type leaves open whether it must be awaited; not in a sync flow
+        "UUID",
+        create_progress_artifact(
+            progress=100 * (total - len(waiting)) / total,
+            key="progress",
+            description=f"shards of {prepared.root}",
+        ),
     )
     shown, manifests = time.monotonic(), list[dict[str, Any]]()
     running: set[ShardFuture] = set()
