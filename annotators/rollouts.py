@@ -101,7 +101,7 @@ class AliveSettings(Settings):
         """
         if self.by == "any":
             return 1
-        share = Fraction(str(self.threshold))  # 0.7 * 10 is 7, not 7.000000000000001
+        share = Fraction(str(self.threshold))  # 0.07 * 100 is 7, not 7.000000000000001
         if self.by == "relative":
             share *= Fraction(root.c, root.k) if root.k else 0
         return max(1, math.ceil(share * k))

@@ -8,15 +8,15 @@ prefix stays dead).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
 
 from stepmill.annotators.rollouts import PrefixProbe
 from stepmill.errors import Stopped
 from stepmill.registry import Registry
 
 T = TypeVar("T")
-Search = Callable[[PrefixProbe], Awaitable[None]]
+Search = Callable[[PrefixProbe], Coroutine[Any, Any, None]]
 SEARCHES: Registry[Search] = Registry("search method")
 """Searches that look at one solution at a time, by name."""
 
