@@ -65,6 +65,7 @@ class ServerClient:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE),
+            cookie_jar=aiohttp.DummyCookieJar(),
             headers=headers,
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT),
         )

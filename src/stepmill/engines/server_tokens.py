@@ -5,7 +5,8 @@ a prefix, however many draws follow. The server renders its own chat template, s
 neither model nor tokenizer.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -44,8 +45,8 @@ class ServerTokens:
             self._prompt_body = partial(_chat_body, settings)
         else:
             self._prompt_body = partial(_plain_body, Prompt(settings))
-        self._prompts: dict[Hashable, list[int]] = {}
-        self._prefixes: dict[Hashable, list[int]] = {}
+        self._prompts = _Recent()
+        self._prefixes = _Recent()
         self._joins = joins
 
     async def joins_texts(self, url: str) -> bool:
@@ -65,21 +66,17 @@ class ServerTokens:
         prompt = await self.prompt_ids(url, prefix.question)
         if not prefix.text:
             return prompt
-        key = (prefix.question, prefix.text)
-        found = _use(self._prefixes, key)
-        if found is None:
-            found = await self._prefix_ids(url, prompt, prefix)
-            _keep(self._prefixes, key, found)
-        return found
+        return await self._prefixes.get(
+            (prefix.question, prefix.text), lambda: self._prefix_ids(url, prompt, prefix)
+        )
 
     async def prompt_ids(self, url: str, question: str) -> list[int]:
         """Ids of the bare prompt."""
-        found = _use(self._prompts, question)
-        if found is None:
-            body = self._prompt_body(question)
-            found = list((await self._post(url, "tokenize", body))["tokens"])
-            _keep(self._prompts, question, found)
-        return found
+        return await self._prompts.get(question, lambda: self._prompt_ids(url, question))
+
+    async def _prompt_ids(self, url: str, question: str) -> list[int]:
+        body = self._prompt_body(question)
+        return list((await self._post(url, "tokenize", body))["tokens"])
 
     async def _prefix_ids(self, url: str, prompt: list[int], prefix: Prefix) -> list[int]:
         encoded = await self._encode(url, prefix.text, special=False)
@@ -139,16 +136,21 @@ def _plain_body(prompt: Prompt, question: str) -> dict[str, Any]:
     return {"prompt": prompt.render(question), "add_special_tokens": prompt.adds_special_tokens}
 
 
-def _use(cache: dict[Hashable, list[int]], key: Hashable) -> list[int] | None:
-    """What is kept under `key`, now the most recently used; None when there is nothing."""
-    found = cache.pop(key, None)
-    if found is not None:
-        cache[key] = found
-    return found
+class _Recent:
+    """The ids used last, by key; two who want the same at once wait for one answer."""
 
+    def __init__(self) -> None:
+        self._found: dict[Hashable, list[int]] = {}
+        self._asked: dict[Hashable, asyncio.Lock] = {}
 
-def _keep(cache: dict[Hashable, list[int]], key: Hashable, ids: list[int]) -> None:
-    """Keep `ids`, and drop what was used longest ago when the cache is full."""
-    cache[key] = ids
-    if len(cache) > _KEPT:
-        del cache[next(iter(cache))]
+    async def get(self, key: Hashable, ask: Callable[[], Awaitable[list[int]]]) -> list[int]:
+        """Ids under `key`; when there are none, what `ask` finds. Its failure is not kept."""
+        found = self._found.pop(key, None)
+        if found is None:
+            async with self._asked.setdefault(key, asyncio.Lock()):
+                found = self._found.pop(key, None) or await ask()
+            self._asked.pop(key, None)
+        self._found[key] = found  # the last to be dropped
+        if len(self._found) > _KEPT:
+            del self._found[next(iter(self._found))]
+        return found

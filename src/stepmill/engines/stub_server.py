@@ -58,6 +58,8 @@ class StubServer:
     """Key it wants; empty for none."""
     latency: float = 0.0
     """Seconds that a completion takes."""
+    gate: int = 0
+    """No completion is answered before this many draws have been in flight at a time."""
     answer: Callable[[str, int | None], str] = answer_text
     """Text of one draw, from prompt and seed."""
     faults: deque[Fault] = field(default_factory=deque)
@@ -77,7 +79,9 @@ class StubServer:
     most_in_flight: int = 0
     cached: int = 0
     """Prompt tokens that the prefix cache would have held."""
-    _queried: int = 0
+    queried: int = 0
+    """Prompt tokens asked for, over all draws."""
+    _gate_open: asyncio.Event = field(default_factory=asyncio.Event)
     _runner: web.AppRunner | None = None
 
     @property
@@ -108,7 +112,9 @@ class StubServer:
             ]
         for method, path, handler in routes:
             app.router.add_route(method, path, handler)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0)
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=0.0, handler_cancellation=True
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=4096, reuse_address=True)
         await site.start()
@@ -155,7 +161,7 @@ class StubServer:
         name = "vllm:prefix_cache_{}_total"
         lines = [
             "# HELP vllm:prefix_cache_queries_total Prefix cache queries.",
-            f'{name.format("queries")}{{engine="0",model_name="{self.model}"}} {self._queried:.1f}',
+            f'{name.format("queries")}{{engine="0",model_name="{self.model}"}} {self.queried:.1f}',
             f'{name.format("hits")}{{engine="0",model_name="{self.model}"}} {self.cached:.1f}',
         ]
         return web.Response(text="\n".join(lines))
@@ -179,6 +185,9 @@ class StubServer:
         self.in_flight += n
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
+            if self.most_in_flight >= self.gate:
+                self._gate_open.set()
+            await self._gate_open.wait()
             if self.latency:
                 await asyncio.sleep(self.latency)
             if self.faults:
@@ -192,7 +201,7 @@ class StubServer:
             self.in_flight -= n
 
     def _answer(self, body: dict[str, Any], prompt: str, n: int) -> dict[str, Any]:
-        self._queried += n * len(prompt)
+        self.queried += n * len(prompt)
         self.cached += (n - 1) * len(prompt)
         choices = []
         for i in range(n):
