@@ -33,7 +33,7 @@ _INLINE = re.compile(
       )
     | \\begin\{{(?P<begin>[^{{}}\s]{{1,40}})\}}
     | \\end\{{(?P<end>[^{{}}\s]{{1,40}})\}}
-    | (?P<boxed>\\f?boxed[ ]?\{{)
+    | (?P<boxed>\\(?:boxed|fbox)[ ]?\{{)
     | (?P<round>\\\()   | (?P<round_close>\\\))
     | (?P<square>\\\[)  | (?P<square_close>\\\])
     | (?P<asy>\[asy\])  | (?P<asy_close>\[/asy\])

@@ -82,7 +82,7 @@ class StepMarkerSettings(CutSettings):
 
     kind: Literal["step-marker"] = "step-marker"
     """Cut before markers."""
-    words: tuple[Annotated[str, Field(min_length=1)], ...] = Field(("Step",), min_length=1)
+    words: tuple[Annotated[str, Field(min_length=1)], ...] = Field(default=("Step",), min_length=1)
     """What a step is called; upper and lower case are the same."""
     numbered: bool = False
     """Take `2.` and `2)` at a line's beginning for markers too."""

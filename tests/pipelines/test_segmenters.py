@@ -238,6 +238,7 @@ WHOLE = [
     "\\begin{asy}\ndraw(a);\n\n// A. B\n\\end{asy}",
     '[asy]\nlabel("$A$", a);\n\nlabel("$B", b);\n[/asy]',
     "\\boxed{\\frac{1}{2}. A\n\n\\text{or} \\{ 3 \\}}",
+    "\\fbox{so. A}",
     "```python\na = 1\n\n$x = '```'\n```",
     "````\n```\na. B\n\n```\n````",
     "~~~\n```\n\na\n~~~",
