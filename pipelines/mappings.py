@@ -125,12 +125,20 @@ def find_mapping(
                 f" its columns: {', '.join(columns)}. Name them with `fields`"
             )
         question, answer, reads = fitting[0]
-    taken = {question, answer}
-    optional = {
-        field: next((c for c in names if c in columns and c not in taken), None)
-        for field, names in _OPTIONAL.items()
-    }
-    return FieldMapping(question=question, answer=answer, reads=reads, **optional)
+
+    def optional(field: str) -> str | None:
+        names = (name for name in _OPTIONAL[field] if name in columns)
+        return next((name for name in names if name not in {question, answer}), None)
+
+    return FieldMapping(
+        question=question,
+        answer=answer,
+        reads=reads,
+        id=optional("id"),
+        domain=optional("domain"),
+        license=optional("license"),
+        source=optional("source"),
+    )
 
 
 def _found(
