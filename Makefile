@@ -38,5 +38,5 @@ clean: ## remove caches and build products
 	rm -rf build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
-clean-all: clean ## remove .venv and prepared models as well; runs/ stays
-	rm -rf .venv .cache
+clean-all: clean ## remove .venv as well; runs/ stays
+	rm -rf .venv
