@@ -62,7 +62,7 @@ def test_a_family_spills_when_its_home_is_over_its_share():
     async def main():
         pool = make_pool(max_in_flight=80)
         first = await home(pool, "hot")
-        used = Counter()
+        used: Counter[str] = Counter()
         slots = [pool.slot("hot", 1) for _ in range(60)]
         for slot in slots:
             used[(await slot.__aenter__()).url] += 1

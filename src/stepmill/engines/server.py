@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from stepmill.engines.server_engine import ServerEngine
 
 
+_NO_ADDRESS = "is not a server's address; write it like http://127.0.0.1:8000"
+
+
 def _one_or_many(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
@@ -29,9 +32,9 @@ def _address(url: str) -> str:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number
-        sound = False
+        raise ValueError(_NO_ADDRESS) from None
     if not sound:
-        raise ValueError("is not a server's address; write it like http://127.0.0.1:8000")
+        raise ValueError(_NO_ADDRESS)
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError(
             "holds more than an address; put a key into an environment variable and its name"

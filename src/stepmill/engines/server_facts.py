@@ -94,7 +94,7 @@ async def _model(client: ServerClient, url: str, wanted: str | None) -> tuple[st
     """Name of the model to ask for, and what it was loaded from."""
     try:
         answer = await client.get(f"{url}/v1/models")
-        served = {m["id"]: m.get("root") or "" for m in json.loads(answer)["data"]}
+        served = {str(m["id"]): str(m.get("root") or "") for m in json.loads(answer)["data"]}
     except RequestRefused as error:
         if error.status in (401, 403):
             raise refused_key(error) from None

@@ -112,13 +112,15 @@ class StubServer:
             ]
         for method, path, handler in routes:
             app.router.add_route(method, path, handler)
-        self._runner = web.AppRunner(
+        # Cancelled when the client hangs up, as vLLM's are.
+        runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=0.0, handler_cancellation=True
         )
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=4096, reuse_address=True)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=4096, reuse_address=True)
         await site.start()
-        self.port = self._runner.addresses[0][1]
+        self.port = runner.addresses[0][1]
+        self._runner = runner
 
     async def die(self) -> None:
         """Break every connection and refuse new ones."""
