@@ -132,7 +132,7 @@ def test_a_missing_question_file_and_a_wrong_column_are_named(config, tmp_path, 
         problems={
             "kind": "file",
             "path": str(tmp_path / "q.jsonl"),
-            "mapping": {"question": "question", "answer": "answer"},
+            "fields": {"question": "question", "answer": "answer"},
         },
     )
     assert "answr" in fails(capsys, "run", wrong, "--out", str(tmp_path / "out"))
