@@ -1,0 +1,230 @@
+"""The claims of arithmetic in one step, each with its verdict: equation chains and annotations.
+
+A chain `a = b = c` makes two claims. Names that the solution gave a value are read as that value;
+a chain that gives a name its value (`x = 3 * 4 = 12`) is kept for the steps that follow. What
+looks like a claim and cannot be read is reported as unknown, with the reason.
+"""
+
+import re
+
+from stepmill.records import Verdict
+from stepmill.verifiers.arithmetic_clauses import clauses, resolve
+from stepmill.verifiers.arithmetic_compare import Comparison, Equation, compare
+from stepmill.verifiers.arithmetic_context import excuse, is_tried
+from stepmill.verifiers.arithmetic_eval import Unread, evaluate
+from stepmill.verifiers.arithmetic_names import Names, only_value, stated_name
+from stepmill.verifiers.arithmetic_sides import Refusal, Side, prefix, suffix, whole
+from stepmill.verifiers.arithmetic_tokens import NAME, NUMBER, RELATION, Token, tokenize
+from stepmill.verifiers.claims import Finding, JsonValue
+
+VERIFIER = "arithmetic"
+VERSION = "1"
+
+MAX_CHARACTERS = 50_000
+"""A longer step is not read."""
+
+_ANNOTATION = re.compile(r"<<([^<>\n]{1,400})>>")
+_MAY_CLAIM = re.compile(r"[=≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b")
+_HAS_NO_VALUE = frozenset({"unknown-name", "irrational", "too-large", "division-by-zero"})
+_NOTHING = Refusal("")
+
+
+class StepReader:
+    """Reads the claims of the steps of one solution, in their order.
+
+    Args:
+        redefined: the question gives numbers or signs another meaning; no claim is then false.
+    """
+
+    def __init__(self, *, redefined: bool = False) -> None:
+        self.redefined = redefined
+        self.names = Names()
+
+    def read(self, text: str) -> list[Finding]:
+        """Findings on the claims of the next step, in the order of the text."""
+        if len(text) > MAX_CHARACTERS:
+            return [_finding(text, 0, 0, Comparison(Verdict.UNKNOWN, "too-large"))]
+        if not _MAY_CLAIM.search(text):
+            return []
+        findings = self._annotations(text) if "<<" in text else []
+        for before, clause in clauses(resolve(tokenize(text))):
+            findings += self._chain(text, before, clause)
+        return findings
+
+    def _annotations(self, text: str) -> list[Finding]:
+        """The claims of `<<48/2=24>>`."""
+        findings: list[Finding] = []
+        for match in _ANNOTATION.finditer(text):
+            stated, relation, _ = match[1].rpartition("=")
+            if not relation:
+                continue
+            middle = match.start(1) + len(stated)
+            left = whole(resolve(tokenize(text, match.start(1), middle)))
+            right = whole(resolve(tokenize(text, middle + 1, match.end(1))))
+            if isinstance(left, Side) and isinstance(right, Side):
+                equation = Equation(text, left, right, False, False, (), ())
+                result = self._judge(equation)
+                findings.append(_finding(text, match.start(1), match.end(1), result))
+        return findings
+
+    def _chain(self, text: str, before: Token | None, clause: list[Token]) -> list[Finding]:
+        parts, relations = _split(clause)
+        lefts, rights = _sides(parts, before)
+        findings: list[Finding] = []
+        for j, relation in enumerate(relations):
+            left, right = lefts[j], rights[j + 1]
+            if isinstance(left, Refusal) or isinstance(right, Refusal):
+                reason = left.reason if isinstance(left, Refusal) else ""
+                reason = reason or (right.reason if isinstance(right, Refusal) else "")
+                if reason not in _NO_CLAIM:
+                    result = Comparison(Verdict.UNKNOWN, f"not-read:{reason}")
+                    findings.append(_finding(text, relation.start, relation.end, result))
+                continue
+            if not (left.operators or right.operators) or _is_name(left) or _is_name(right):
+                continue  # no arithmetic, or a definition, which is kept below
+            used: dict[str, JsonValue] = {}
+            if not left.operators and any(unit[0].isalpha() for unit in left.units):
+                result = Comparison(Verdict.UNKNOWN, "bare-quantity")
+            else:
+                ahead = [t for t in parts[0] if t.end <= left.start] if j == 0 else ()
+                equation = Equation(
+                    text, left, right, relation.text == "≈", relation.prose, clause, ahead
+                )
+                result = self._judge(equation)
+                if left.has_names != right.has_names:
+                    used = self._values_used(left, right)
+            findings.append(_finding(text, left.start, right.end, result, used))
+        self._keep_name(text, parts, relations, rights)
+        return findings
+
+    def _judge(self, equation: Equation) -> Comparison:
+        left, right = equation.left, equation.right
+        names = self.names
+        if left.has_names or right.has_names:
+            if (left.has_names and right.has_names) or not names.values:
+                return Comparison(Verdict.UNKNOWN, "unknown-name")
+            result = compare(equation, names.values, names.inexact)
+        else:
+            result = compare(equation, {})
+        if result.verdict is not Verdict.INCORRECT:
+            return result
+        x, y = result.left, result.right
+        if self.redefined:
+            return Comparison(Verdict.UNKNOWN, "redefined-signs", x, y)
+        if x is not None and y is not None and (reason := excuse(equation, x, y)):
+            return Comparison(Verdict.UNKNOWN, reason, x, y)
+        if left.has_names or right.has_names:
+            return Comparison(Verdict.INCORRECT, "named-values", x, y)
+        return result
+
+    def _values_used(self, left: Side, right: Side) -> dict[str, JsonValue]:
+        values = self.names.values
+        tokens = [*left.tokens, *right.tokens]
+        used = {t.text: str(values[t.text]) for t in tokens if t.text in values and t.kind == NAME}
+        return {"names": used} if used else {}
+
+    def _keep_name(
+        self,
+        text: str,
+        parts: list[list[Token]],
+        relations: list[Token],
+        rights: list[Side | Refusal],
+    ) -> None:
+        """Takes the value that a chain such as `so x = 3 * 4 = 12` gives to its name."""
+        stated = stated_name(parts[0])
+        if stated is None:
+            return
+        name, outright = stated
+        last = rights[-1]
+        if isinstance(last, Refusal) or last.has_names:
+            if not (isinstance(last, Side) and last.has_names):
+                self.names.doubt(name)
+            return
+        try:
+            value = evaluate(last.tokens).value
+        except Unread:
+            self.names.doubt(name)
+            return
+        certain = (
+            outright
+            and all(relation.text == "=" and not relation.prose for relation in relations)
+            and only_value(text, last.end)
+            and not is_tried(text, parts[0][0].start)
+        )
+        if certain:
+            exact = not any(t.places or t.percent for t in last.tokens if t.kind == NUMBER)
+            self.names.state(name, value, exact=exact)
+        elif self.names.values.get(name) != value:
+            self.names.doubt(name)
+
+
+_NO_CLAIM = frozenset({"", "bare-number", "no-expression", "word"})
+"""Refusals of what makes no claim of arithmetic at all, such as `total cost = 12`."""
+
+
+def _split(clause: list[Token]) -> tuple[list[list[Token]], list[Token]]:
+    parts: list[list[Token]] = [[]]
+    relations: list[Token] = []
+    for token in clause:
+        if token.kind == RELATION:
+            relations.append(token)
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts, relations
+
+
+def _sides(
+    parts: list[list[Token]], before: Token | None
+) -> tuple[list[Side | Refusal], list[Side | Refusal]]:
+    """Each part as the left and as the right side of its relations.
+
+    A part in the middle is both, unless text inside it separates two claims
+    (`= 12 so 3 * 12 =`).
+    """
+    last = len(parts) - 1
+    lefts: list[Side | Refusal] = [suffix(parts[0], before, chained=False)]
+    rights: list[Side | Refusal] = [_NOTHING]
+    for part in parts[1:last]:
+        both = whole(part)
+        if isinstance(both, Side) and _is_expression(both):
+            lefts.append(both)
+            rights.append(both)
+        else:
+            lefts.append(suffix(part, None, chained=True))
+            rights.append(prefix(part))
+    rights.append(prefix(parts[last]))
+    return lefts, rights
+
+
+def _is_expression(side: Side) -> bool:
+    try:
+        evaluate(side.tokens)
+    except Unread as refusal:
+        return str(refusal) in _HAS_NO_VALUE
+    return True
+
+
+def _is_name(side: Side) -> bool:
+    return len(side.tokens) == 1 and side.has_names
+
+
+def _finding(
+    text: str,
+    start: int,
+    end: int,
+    result: Comparison,
+    detail: dict[str, JsonValue] | None = None,
+) -> Finding:
+    return Finding(
+        VERIFIER,
+        VERSION,
+        result.verdict,
+        text[start:end],
+        start,
+        end,
+        None if result.left is None else str(result.left),
+        None if result.right is None else str(result.right),
+        result.reason,
+        detail or {},
+    )

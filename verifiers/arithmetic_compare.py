@@ -1,0 +1,245 @@
+"""Whether two sides of an equation are equal, under every reading a fair reader could give them.
+
+Exact equality is `correct`. A difference is `incorrect` only if no rounding, no second reading of a
+notation, no percent sign and no change of unit explains it; if one may, the claim is `unknown` and
+the reason names it. All comparisons are exact, also those with a tolerance.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from stepmill.records import Verdict
+from stepmill.verifiers.arithmetic_eval import PERCENT, Result, Unread, evaluate
+from stepmill.verifiers.arithmetic_sides import Side
+from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, WORD, Token, Value
+from stepmill.verifiers.arithmetic_words import MEASURES, ROUNDS, SCALES
+
+_CLOSE = Fraction(1, 100)
+"""Relative difference that rounded decimals inside an expression may cause."""
+_APPROXIMATE = Fraction(1, 10)
+"""Relative difference up to which a claim with ≈, or one in a text that rounds, is left open."""
+
+_AROUND = 200
+"""Characters on both sides of a claim that are searched for words of rounding."""
+
+_WHOLE_RATIOS = (7, 12, 14, 16, 24, 28, 30, 31, 36, 48, 52, 60, 100, 120, 144, 168, 180, 360, 365,
+    366, 400, 1000, 1440, 1760, 3600, 4000, 5280, 8760, 10**4, 10**6, 10**9, 2, 3, 4, 5, 8, 10, 20, 25,
+    32, 64, 128)  # fmt: skip
+_SAFE_RATIOS = frozenset({2, 3, 4, 5, 8, 10, 20, 25, 30, 32, 64})
+"""Ratios that slips of arithmetic give too: they need two units of one kind to explain a claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """Two sides that a step states as equal, and where they stand."""
+
+    text: str
+    """The step."""
+    left: Side
+    right: Side
+    approximate: bool
+    """The relation is ≈."""
+    in_words: bool
+    """The relation is a word, such as `equals`."""
+    clause: Sequence[Token]
+    """All tokens of the clause."""
+    ahead: Sequence[Token]
+    """Those of them that stand before the left side and outside any chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Verdict on an equation, with both exact values where they exist."""
+
+    verdict: Verdict
+    reason: str
+    left: Value | None = None
+    right: Value | None = None
+
+
+def compare(
+    equation: Equation, names: Mapping[str, Value], inexact: Collection[str] = ()
+) -> Comparison:
+    """Compares the sides; `names` gives values to names, `inexact` those that may be rounded."""
+    left, right = equation.left, equation.right
+    try:
+        a, b = evaluate(left.tokens, names), evaluate(right.tokens, names)
+    except Unread as refusal:
+        return Comparison(Verdict.UNKNOWN, str(refusal))
+    x, y = a.value, b.value
+    if x == y:
+        return Comparison(Verdict.CORRECT, "exact", x, y)
+    rounds = equation.approximate or _speaks_of_rounding(equation)
+    rounding = rounded(x, y, right.tokens, rounds) or rounded(y, x, left.tokens, rounds)
+    if rounding:
+        return Comparison(*rounding, x, y)
+    reason = (
+        _rounded_inside(equation, x, y, rounds, inexact)
+        or _second_reading(equation, a, b, names)
+        or _unit_reason(equation, x, y)
+    )
+    if reason:
+        return Comparison(Verdict.UNKNOWN, reason, x, y)
+    return Comparison(Verdict.INCORRECT, "mismatch", x, y)
+
+
+def _speaks_of_rounding(equation: Equation) -> bool:
+    start = max(0, equation.left.start - _AROUND)
+    return ROUNDS.search(equation.text, start, equation.right.end + _AROUND) is not None
+
+
+def _rounded_inside(
+    equation: Equation, x: Value, y: Value, rounds: bool, inexact: Collection[str]
+) -> str | None:
+    """Whether numbers inside the expressions may be rounded by so much."""
+    gap, size = abs(x - y), max(abs(x), abs(y))
+    tokens = [*equation.left.tokens, *equation.right.tokens]
+    if gap <= _CLOSE * size and any(
+        token.places or token.percent if token.kind == NUMBER else token.text in inexact
+        for token in tokens
+    ):
+        return "rounded-inside"
+    return "approximate" if rounds and gap <= _APPROXIMATE * size else None
+
+
+def _second_reading(
+    equation: Equation, a: Result, b: Result, names: Mapping[str, Value]
+) -> str | None:
+    """Whether a notation with two readings explains the difference."""
+    left, right = equation.left, equation.right
+    met = a.notations | b.notations
+    for other, p, q in _readings(left, right, names, met):
+        if p == q or (PERCENT in met and rounded(p, q, right.tokens, True)):
+            return other
+    if PERCENT in met and _percent_change(left, right, b.value, names):
+        return PERCENT
+    if left.prose and left.operators > 1:
+        return "words-as-operators"
+    if equation.in_words and len(left.tokens) == 3 and left.tokens[1].text == "/":
+        return "part-of-something"  # 2/5 is equal to 12 hectares
+    return None
+
+
+def rounded(
+    exact: Value, shown: Value, tokens: Sequence[Token], rounds: bool
+) -> tuple[Verdict, str] | None:
+    """What rounding says of a side that shows one number; None when it explains nothing.
+
+    A decimal may be rounded or cut at its last place. A whole number may be so only where the text
+    speaks of rounding; elsewhere that is left open.
+    """
+    numbers = [token for token in tokens if token.kind == NUMBER]
+    if len(numbers) != 1 or any(t.kind == OPERATOR and t.text not in "+-" for t in tokens):
+        return None
+    number = numbers[0]
+    if number.places < 0:
+        places = len(number.text.partition(".")[2])
+        unit = Fraction(1, 10**places)
+        return (Verdict.CORRECT, "cut") if abs(exact - shown) <= unit else None
+    unit = Fraction(1, 10**number.places)
+    if number.percent:
+        unit /= 100
+    gap = abs(exact - shown)
+    if number.places:
+        if gap < unit:
+            return Verdict.CORRECT, "rounded"
+        return None
+    if gap < unit and (not isinstance(exact, int) or number.percent):
+        if rounds:
+            return Verdict.CORRECT, "rounded"
+        return Verdict.UNKNOWN, "rounded-to-whole"
+    if rounds and isinstance(shown, int) and shown and not number.percent:
+        zeros = len(number.text) - len(number.text.rstrip("0"))
+        if gap < 10**zeros:
+            return Verdict.CORRECT, "rounded"
+    return None
+
+
+def _readings(
+    left: Side, right: Side, names: Mapping[str, Value], met: frozenset[str]
+) -> Iterator[tuple[str, Value, Value]]:
+    """Values of both sides with one or two notations read the other way, on one side or on both."""
+    choices = [frozenset({one}) for one in sorted(met)]
+    choices += [frozenset(pair) for pair in combinations(sorted(met), 2)]
+    none: frozenset[str] = frozenset()
+    for other in choices:
+        for on_left, on_right in ((other, none), (none, other), (other, other)):
+            try:
+                p = evaluate(left.tokens, names, on_left).value
+                q = evaluate(right.tokens, names, on_right).value
+            except Unread:
+                continue
+            yield "+".join(sorted(other)), p, q
+
+
+def _percent_change(left: Side, right: Side, y: Value, names: Mapping[str, Value]) -> bool:
+    """Whether percents are meant of what precedes (`50 + 10% = 55`), or 25 stands for 25%."""
+    numbers = [token for token in left.tokens if token.kind == NUMBER]
+    percents = sum(t.percent for t in numbers) + sum(
+        t.percent for t in right.tokens if t.kind == NUMBER
+    )
+    if percents > 2 or _all_percent(left) != _all_percent(right):
+        return True
+    try:
+        bare = evaluate(left.tokens, names, frozenset({PERCENT})).value
+        x = evaluate(left.tokens, names).value
+    except Unread:
+        return True
+    if y in (x * 100, bare * 100) or x == y * 100 or bare == y * 100:
+        return True
+    tokens = left.tokens
+    if len(tokens) >= 3 and tokens[-1].kind == NUMBER and tokens[-1].percent:
+        sign, change = tokens[-2].text, tokens[-1].value
+        if sign in ("+", "-") and change is not None:
+            try:
+                base = evaluate(tokens[:-2], names).value
+            except Unread:
+                return True
+            part = base * Fraction(change) / 100
+            return y == (base + part if sign == "+" else base - part)
+    return False
+
+
+def _all_percent(side: Side) -> bool:
+    """Whether a side speaks of percents only, and so perhaps of a part of the other side."""
+    return all(token.percent for token in side.tokens if token.kind == NUMBER)
+
+
+def _unit_reason(equation: Equation, x: Value, y: Value) -> str | None:
+    """Whether a change of unit may explain that `x` is not `y`."""
+    left, right = equation.left, equation.right
+    unit_words = [token.text for token in equation.clause if token.kind == WORD]
+    inside = [*left.units, *right.units]
+    named = {word for word in (*inside, *unit_words) if word in MEASURES or word in SCALES}
+    if any(len(unit) == 1 and unit.isalpha() for unit in inside):
+        return "unit-or-name"  # 5 m: metres, or five times m
+    signs = {unit for unit in inside if unit in "$€£¥₹¢"}
+    kinds: dict[str, set[str]] = {}
+    for word in named:
+        if word in MEASURES:
+            kinds.setdefault(MEASURES[word], set()).add(word.rstrip("s"))
+    own = {word.rstrip("s") for word in inside if word in MEASURES}
+    if len(own) > 1 and any(len(own & kind) > 1 for kind in kinds.values()):
+        return "mixed-units"
+    if "¢" in signs and len(signs) > 1:
+        return "mixed-units"
+    if _mixed_nouns(left):
+        return "mixed-units"
+    if x and y and (named or signs):
+        ratio = Fraction(x) / y
+        ratio = 1 / ratio if abs(ratio) < 1 else ratio
+        if ratio in _WHOLE_RATIOS:
+            two_units = any(len(kind) > 1 for kind in kinds.values())
+            if two_units or (ratio not in _SAFE_RATIOS and (named or ratio == 100)):
+                return "unit-conversion"
+    return None
+
+
+def _mixed_nouns(side: Side) -> bool:
+    """Whether things of different kinds are added: `2 boxes + 3 pens`."""
+    if not any(token.text in "+-" for token in side.tokens if token.kind == OPERATOR):
+        return False
+    nouns = {unit.rstrip("s") for unit in side.units if len(unit) > 2}
+    return len(nouns) > 1

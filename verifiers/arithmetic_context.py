@@ -1,0 +1,88 @@
+"""What the text around a false equation says of it: tried, denied, cut, or in other signs.
+
+A difference between two sides is a false statement only where the sides are stated as equal in the
+usual meaning of numbers and signs. Everything here turns a difference into `unknown` with a reason;
+nothing here turns anything into `incorrect`.
+"""
+
+import re
+from collections.abc import Sequence
+
+from stepmill.verifiers.arithmetic_clauses import BULLET
+from stepmill.verifiers.arithmetic_compare import Equation
+from stepmill.verifiers.arithmetic_eval import Unread, evaluate
+from stepmill.verifiers.arithmetic_sides import Side
+from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, Token, Value
+from stepmill.verifiers.arithmetic_words import DENIED, REDEFINED, TRIED
+
+_SENTENCE_END = re.compile(r"(?<=[a-z)\]}\d$%*])[.!?](?=\s|$)|\n")
+_LOOK_BACK = 400
+_LOOK_AHEAD = 400
+
+
+def redefines(text: str) -> bool:
+    """Whether the text uses numbers or signs in another than the usual meaning."""
+    return REDEFINED.search(text) is not None
+
+
+def is_tried(text: str, start: int) -> bool:
+    """Whether the sentence before `start` says that what follows is tried or supposed."""
+    low = max(0, start - _LOOK_BACK)
+    begin = low
+    for match in _SENTENCE_END.finditer(text, low, start):
+        begin = match.end()
+    return TRIED.search(text, begin, start) is not None
+
+
+def is_denied(text: str, end: int) -> bool:
+    """Whether the rest of the sentence after `end`, or the next one, takes the claim back."""
+    high = min(len(text), end + _LOOK_AHEAD)
+    sentences = 0
+    for match in _SENTENCE_END.finditer(text, end, high):
+        sentences += 1
+        if sentences == 2:
+            high = match.end()
+            break
+    return DENIED.search(text, end, high) is not None
+
+
+def excuse(equation: Equation, x: Value, y: Value) -> str | None:
+    """Why an equation whose sides are `x` and `y`, which differ, may still be no false statement.
+
+    Returns:
+        The reason, or None: the statement is false.
+    """
+    left, right, text = equation.left, equation.right, equation.text
+    if redefines(text):
+        return "redefined-signs"
+    if left.boundary == BULLET and _negated(left) == y:
+        return "list-mark"
+    if right.operators and right.tokens[0].value == x:
+        return "running-total"  # 3 * 4 = 12 + 5 = 17
+    if _explains(x, y, equation.ahead):
+        return "number-before"
+    if is_tried(text, left.start):
+        return "tried"
+    if is_denied(text, right.end):
+        return "denied"
+    return None
+
+
+def _negated(side: Side) -> Value | None:
+    minus = Token(OPERATOR, "-", side.start, side.start, False)
+    try:
+        return evaluate([minus, *side.tokens]).value
+    except Unread:
+        return None
+
+
+def _explains(x: Value, y: Value, before: Sequence[Token]) -> bool:
+    """Whether one operation with a number that stands before makes `x` to `y`.
+
+    Then the expression may be longer than what was read of it: `5 boxes and 3 + 2 = 10`.
+    """
+    for token in before:
+        number = token.value if token.kind == NUMBER else None
+        if number and (y in (x + number, x - number, number - x, x * number) or y * number == x):
+            return True
+    return False
