@@ -8,7 +8,6 @@ model is evaluated by Python or sympy, and all work is bounded by the length of 
 from collections.abc import Sequence
 
 from stepmill.verifiers.arithmetic_claims import VERIFIER, VERSION, StepReader
-from stepmill.verifiers.arithmetic_context import redefines
 from stepmill.verifiers.claims import StepFindings, judge_step
 
 
@@ -25,7 +24,7 @@ def check_steps(question: str, steps: Sequence[str]) -> list[StepFindings]:
         As many items as steps, none of them `correct`. An item whose verdict is `incorrect` has
         the false claims among its findings.
     """
-    reader = StepReader(redefined=redefines(question))
+    reader = StepReader(question)
     return [
         judge_step(i, VERIFIER, VERSION, reader.read(text), all_true="arithmetic-ok")
         for i, text in enumerate(steps)

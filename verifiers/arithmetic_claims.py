@@ -10,7 +10,7 @@ import re
 from stepmill.records import Verdict
 from stepmill.verifiers.arithmetic_clauses import clauses, resolve
 from stepmill.verifiers.arithmetic_compare import Comparison, Equation, compare
-from stepmill.verifiers.arithmetic_context import excuse, is_tried
+from stepmill.verifiers.arithmetic_context import excuse, is_tried, redefines
 from stepmill.verifiers.arithmetic_eval import Unread, evaluate
 from stepmill.verifiers.arithmetic_names import Names, only_value, stated_name
 from stepmill.verifiers.arithmetic_sides import Refusal, Side, prefix, suffix, whole
@@ -33,12 +33,16 @@ class StepReader:
     """Reads the claims of the steps of one solution, in their order.
 
     Args:
-        redefined: the question gives numbers or signs another meaning; no claim is then false.
+        question: the problem's text. Names that it gives a value keep it; where it gives numbers or
+            signs another meaning, no claim of the solution is false.
     """
 
-    def __init__(self, *, redefined: bool = False) -> None:
-        self.redefined = redefined
+    def __init__(self, question: str) -> None:
+        self.redefined = redefines(question)
         self.names = Names()
+        self._in_question = True
+        self.read(question)
+        self._in_question = False
 
     def read(self, text: str) -> list[Finding]:
         """Findings on the claims of the next step, in the order of the text."""
@@ -94,7 +98,11 @@ class StepReader:
                 if left.has_names != right.has_names:
                     used = self._values_used(left, right)
             findings.append(_finding(text, left.start, right.end, result, used))
-        self._keep_name(text, parts, relations, rights)
+        start = 0
+        for j in range(1, len(parts)):
+            if j == len(relations) or lefts[j] is not rights[j]:  # another chain starts in part j
+                self._keep_name(text, parts[start : j + 1], relations[start:j], rights[j])
+                start = j
         return findings
 
     def _judge(self, equation: Equation) -> Comparison:
@@ -114,7 +122,9 @@ class StepReader:
         if x is not None and y is not None and (reason := excuse(equation, x, y)):
             return Comparison(Verdict.UNKNOWN, reason, x, y)
         if left.has_names or right.has_names:
-            return Comparison(Verdict.INCORRECT, "named-values", x, y)
+            if names.decides(equation.text, left, right):
+                return Comparison(Verdict.INCORRECT, "named-values", x, y)
+            return Comparison(Verdict.UNKNOWN, "solved-name", x, y)
         return result
 
     def _values_used(self, left: Side, right: Side) -> dict[str, JsonValue]:
@@ -128,17 +138,22 @@ class StepReader:
         text: str,
         parts: list[list[Token]],
         relations: list[Token],
-        rights: list[Side | Refusal],
+        last: Side | Refusal,
     ) -> None:
         """Takes the value that a chain such as `so x = 3 * 4 = 12` gives to its name."""
-        stated = stated_name(parts[0])
+        stated = stated_name(parts[0], question=self._in_question)
         if stated is None:
+            for part in parts:
+                self.names.meet(part)
             return
         name, outright = stated
-        last = rights[-1]
-        if isinstance(last, Refusal) or last.has_names:
-            if not (isinstance(last, Side) and last.has_names):
-                self.names.doubt(name)
+        for part in parts[1:-1]:
+            self.names.meet(part)
+        if isinstance(last, Side) and last.has_names:
+            self.names.meet([*parts[0], *parts[-1]])
+            return
+        if isinstance(last, Refusal):
+            self.names.doubt(name)
             return
         try:
             value = evaluate(last.tokens).value
@@ -148,8 +163,8 @@ class StepReader:
         certain = (
             outright
             and all(relation.text == "=" and not relation.prose for relation in relations)
-            and only_value(text, last.end)
-            and not is_tried(text, parts[0][0].start)
+            and only_value(text, last.end, name)
+            and (self._in_question or not is_tried(text, parts[0][0].start))
         )
         if certain:
             exact = not any(t.places or t.percent for t in last.tokens if t.kind == NUMBER)

@@ -24,10 +24,12 @@ _APPROXIMATE = Fraction(1, 10)
 _AROUND = 200
 """Characters on both sides of a claim that are searched for words of rounding."""
 
-_WHOLE_RATIOS = (7, 12, 14, 16, 24, 28, 30, 31, 36, 48, 52, 60, 100, 120, 144, 168, 180, 360, 365,
-    366, 400, 1000, 1440, 1760, 3600, 4000, 5280, 8760, 10**4, 10**6, 10**9, 2, 3, 4, 5, 8, 10, 20, 25,
-    32, 64, 128)  # fmt: skip
-_SAFE_RATIOS = frozenset({2, 3, 4, 5, 8, 10, 20, 25, 30, 32, 64})
+_RATIOS = frozenset({
+    7, 12, 14, 16, 24, 28, 30, 31, 36, 48, 52, 60, 100, 120, 144, 168, 180, 360, 365, 366, 400, 1000,
+    1440, 1760, 3600, 4000, 5280, 8760, 10**4, 10**6, 10**9, 2, 3, 4, 5, 8, 10, 20, 25, 32, 64, 128,
+})  # fmt: skip
+"""Between units of one kind, once or squared."""
+_COMMON_RATIOS = frozenset({2, 3, 4, 5, 8, 10, 20, 25, 30, 32, 64})
 """Ratios that slips of arithmetic give too: they need two units of one kind to explain a claim."""
 
 
@@ -94,7 +96,7 @@ def _rounded_inside(
     equation: Equation, x: Value, y: Value, rounds: bool, inexact: Collection[str]
 ) -> str | None:
     """Whether numbers inside the expressions may be rounded by so much."""
-    gap, size = abs(x - y), max(abs(x), abs(y))
+    gap, size = abs(Fraction(x) - y), max(abs(Fraction(x)), abs(Fraction(y)))
     tokens = [*equation.left.tokens, *equation.right.tokens]
     if gap <= _CLOSE * size and any(
         token.places or token.percent if token.kind == NUMBER else token.text in inexact
@@ -137,11 +139,11 @@ def rounded(
     if number.places < 0:
         places = len(number.text.partition(".")[2])
         unit = Fraction(1, 10**places)
-        return (Verdict.CORRECT, "cut") if abs(exact - shown) <= unit else None
+        return (Verdict.CORRECT, "cut") if abs(Fraction(exact) - shown) <= unit else None
     unit = Fraction(1, 10**number.places)
     if number.percent:
         unit /= 100
-    gap = abs(exact - shown)
+    gap = abs(Fraction(exact) - shown)
     if number.places:
         if gap < unit:
             return Verdict.CORRECT, "rounded"
@@ -230,9 +232,9 @@ def _unit_reason(equation: Equation, x: Value, y: Value) -> str | None:
     if x and y and (named or signs):
         ratio = Fraction(x) / y
         ratio = 1 / ratio if abs(ratio) < 1 else ratio
-        if ratio in _WHOLE_RATIOS:
+        if ratio in _RATIOS:
             two_units = any(len(kind) > 1 for kind in kinds.values())
-            if two_units or (ratio not in _SAFE_RATIOS and (named or ratio == 100)):
+            if two_units or (ratio not in _COMMON_RATIOS and (named or ratio == 100)):
                 return "unit-conversion"
     return None
 

@@ -37,10 +37,8 @@ def is_tried(text: str, start: int) -> bool:
 def is_denied(text: str, end: int) -> bool:
     """Whether the rest of the sentence after `end`, or the next one, takes the claim back."""
     high = min(len(text), end + _LOOK_AHEAD)
-    sentences = 0
-    for match in _SENTENCE_END.finditer(text, end, high):
-        sentences += 1
-        if sentences == 2:
+    for sentence, match in enumerate(_SENTENCE_END.finditer(text, end, high)):
+        if sentence == 1:
             high = match.end()
             break
     return DENIED.search(text, end, high) is not None

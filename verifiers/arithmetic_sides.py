@@ -290,6 +290,8 @@ def _left_refusal(segment: Sequence[Token], i: int, left: Token, side: Side, cha
     if left.kind == OPEN:
         outer = segment[i - 2] if i > 1 else None
         return "call" if outer is not None and left.glued and outer.kind in (NAME, WORD) else ""
+    if side.has_names and len(side.tokens) == 1:
+        return ""
     word = left.text.lower()
     if word in CHANGES_NEXT and not (word == "and" and chained):
         return "word-before"
@@ -324,10 +326,10 @@ def _right_refusal(segment: Sequence[Token], i: int) -> str:
     if right.text != word and right.glued:
         return "algebra"
     after = segment[k] if k < len(segment) else None
-    if after is not None and after.kind in (OPERATOR, OTHER, OPEN) and after.text != "^":
-        if after.kind != OPEN:
-            return "cut-right"
-    if after is not None and after.kind in (NUMBER, CURRENCY, FRACTION):
-        if len(words) == 1 or (words[1] == "and" and len(words) == 2):
-            return "compound"  # 1 hour 30 minutes
+    if after is None:
+        return ""
+    if after.kind in (OPERATOR, OTHER) and after.text != "^":
+        return "cut-right"
+    if after.kind in (NUMBER, CURRENCY, FRACTION) and words in ([word], [word, "and"]):
+        return "compound"  # 1 hour 30 minutes
     return ""

@@ -83,7 +83,8 @@ _TOKEN = re.compile(
     | (?P<degree>\^?\s?\{?\\circ(?![A-Za-z])\}?|°)
     | (?P<root>\\sqrt(?![A-Za-z\[])|√)
     | (?P<approx>[≈≅≃≐]|~=|\\(?:approx|simeq|thickapprox|doteq)(?![A-Za-z]))
-    | (?P<space>\\[,;:!\ ()]|[~&]|\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle)(?![A-Za-z]))
+    | (?P<space>\\[,;:!\ ()]|[~&]
+        |\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle)(?![A-Za-z]))
     | (?P<other>\\[A-Za-z]++|.))
     """.replace("LETTER", r"[^\W\d_²³¹½¼¾]"),
     re.X,

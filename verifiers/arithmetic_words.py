@@ -19,8 +19,8 @@ SCALES = {
 """Words that multiply the number before them."""
 
 _COUNTS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-    fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-    hundred thousand million billion hundreds thousands millions"""
+    fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty
+    ninety hundred thousand million billion hundreds thousands millions"""
 _FRACTIONS = """half halves third thirds fourth fourths quarter quarters fifth fifths sixth sixths
     seventh sevenths eighth eighths ninth ninths tenth tenths hundredth hundredths thousandth
     thousandths twelfth twelfths twentieth fortieth sixtieth"""
@@ -100,8 +100,8 @@ FUNCTIONS = _words("sin cos tan cot sec csc log ln exp sqrt mod gcd lcm arcsin a
 
 ROUNDS = re.compile(
     r"\b(?:round\w*|about|approx\w*|roughly|nearly|almost|around|whole|floor|ceil\w*|estimate\w*"
-    r"|remainder|left ?over|at (?:least|most)|nearest|up to|decimal|significant|truncat\w*)\b|~|≈|≅|≃"
-    r"|\\approx|\\sim",
+    r"|remainder|left ?over|at (?:least|most)|nearest|up to|decimal|significant|truncat\w*)\b|~"
+    r"|[≈≅≃]|\\approx|\\sim",
     re.IGNORECASE,
 )
 """The text speaks of rounded values."""
@@ -125,8 +125,8 @@ DENIED = re.compile(
 """After a claim, to the end of the next sentence: the claim is denied or taken back."""
 
 REDEFINED = re.compile(
-    r"(?<!order of )\b(?:operations?|operators?)\b|\bdefined?\b|\bbase[- ]?(?:\d|\$|\\|b\b|two|three"
-    r"|four|five|six|seven|eight|nine|ten|twelve|sixteen)|\bbinary\b|\boctal\b|\bhexadecimal\b"
+    r"(?<!order of )\b(?:operations?|operators?)\b|\bdefined?\b|\bbase[- ]?(?:\d|\$|\\|b\b|two"
+    r"|three|four|five|six|seven|eight|nine|ten|twelve|sixteen)|\bbinary\b|\boctal\b|\bhexadecimal\b"
     r"|\bmod(?:ulo|ular|ulus)?\b|\\[bp]?mod\b|≡|\\equiv|\bcongruen\w+|\bclock\b|\bresidue\w*"
     r"|\d_\{?\d|\bcryptarithm\w*|\bdigits? (?:A|B|X|Y)\b|\bo'clock\b|\b[ap]\.?m\.?\b",
     re.IGNORECASE,
