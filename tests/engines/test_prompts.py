@@ -105,7 +105,7 @@ def test_a_jinja_text_cannot_reach_python(tokenizer):
 def test_a_model_without_a_chat_template_is_the_users_to_mend(tokenizer, monkeypatch):
     monkeypatch.setattr(tokenizer, "chat_template", None)
     with pytest.raises(UserError, match="template: plain"):
-        Prompt(ChatPrompt(), tokenizer).render("2+2?")
+        Prompt(ChatPrompt(), tokenizer)
 
 
 def test_a_template_that_refuses_a_system_turn_is_the_users_to_mend(tokenizer, monkeypatch):

@@ -1,3 +1,5 @@
+import string
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 from stepmill.engines.base import Prefix
 from stepmill.engines.prompts import PlainPrompt
 from stepmill.engines.tokens import PrefixTokens
+from stepmill.errors import UserError
 
 pytest.importorskip("transformers")
 SOLUTION = "Step 1: 12 + 5 = 17.\n\nStep 2: 17 é 日本 𝛑.\n\nThe answer is 17.\n"
@@ -40,11 +43,9 @@ def spaced():
     """A tokenizer that puts a space before every text and takes it away again, as of Llama 2."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    letters = {c: i for i, c in enumerate(["<s>", "</s>", *sorted({*SOLUTION, *QUESTION, "▁"})])}
-    letters |= {
-        c: len(letters) + i for i, c in enumerate(x for x in "QA:nesuwr" if x not in letters)
-    }
-    tokenizer = Tokenizer(models.BPE(vocab=letters, merges=[]))
+    letters = sorted({*SOLUTION, *string.printable, "▁"})
+    vocabulary = {c: i for i, c in enumerate(["<s>", "</s>", *letters])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always", split=False)
     return _wrap(tokenizer)
@@ -93,3 +94,10 @@ def test_tokens_of_another_text_are_not_sent(byte_level):
     tokens = PrefixTokens(PlainPrompt(), byte_level)
     expected = tokens.prompt_ids(QUESTION) + tuple(byte_level.encode("Step"))
     assert tokens.ids(Prefix(QUESTION, "Step", tuple(byte_level.encode("answer")))) == expected
+
+
+def test_a_tokenizer_that_loses_white_space_is_refused(byte_level, monkeypatch):
+    decode = byte_level.decode
+    monkeypatch.setattr(byte_level, "decode", lambda *a, **k: " ".join(decode(*a, **k).split()))
+    with pytest.raises(UserError, match="as it was"):
+        PrefixTokens(PlainPrompt(), byte_level)

@@ -1,10 +1,11 @@
 import sys
 
 import pytest
+from pydantic import ValidationError
 
 from stepmill.engines.vllm import VllmSettings
 from stepmill.engines.vllm_errors import death, is_refusal, start_failure
-from stepmill.engines.vllm_start import engine_arguments, open_llm_engine
+from stepmill.engines.vllm_start import engine_arguments, open_llm_engine, prepare_cpu
 from stepmill.errors import UserError
 
 SETTINGS = VllmSettings(model="some/model")
@@ -84,3 +85,16 @@ def test_a_failure_to_start_is_told_on_one_line():
     error = OSError("no such model\n\nwith a long explanation\nover many lines")
     message = str(start_failure(error, "some/model"))
     assert message == "vLLM cannot run 'some/model': OSError: no such model."
+
+
+def test_of_a_validation_error_only_what_is_wrong_is_told():
+    with pytest.raises(ValidationError) as error:
+        VllmSettings(model="some/model", max_model_len=0)
+    message = str(start_failure(error.value, "some/model"))
+    assert message.endswith("ValidationError: Input should be greater than or equal to 1.")
+
+
+def test_a_cpu_is_not_split_into_parallel_parts():
+    pytest.importorskip("torch")
+    with pytest.raises(UserError, match="for GPUs"):
+        prepare_cpu(VllmSettings(model="some/model", tensor_parallel_size=2))

@@ -49,9 +49,9 @@ _SHOWN = (
 class EmbeddedSettings(Settings):
     """A small model for trying Stepmill out on a CPU. Too weak for GSM8K; use `vllm` for work."""
 
-    model: Literal["tiny", "tiny-weak", "tiny-strong", "smollm2"] = "tiny"
+    model: Literal["tiny", "tiny-weak", "smollm2"] = "tiny"
     """`tiny`: 0.9 million parameters, solves the word problems it was trained on, with mistakes of
-    its own; `tiny-weak` and `tiny-strong` were trained for less and more time. `smollm2`: 135
+    its own; `tiny-weak`: the same, stopped early, so that it fails more often. `smollm2`: 135
     million parameters, prompted with three examples, 40 times slower; give it the stop text
     `"\\n\\n"`, since it goes on with more questions."""
 
@@ -79,6 +79,7 @@ def _open(settings: EmbeddedSettings) -> VllmEngine:
         max_model_len=512,
         max_num_seqs=256,
         cpu_threads=1,  # its operations are too small to share
+        engine_args={"kv_cache_memory_bytes": 256 << 20},  # 65,000 tokens
     )
     return _engine(vllm, model_identity(str(folder), None), lambda: str(folder))
 

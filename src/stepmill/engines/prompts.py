@@ -108,6 +108,8 @@ class ChatTokenizer(Protocol):
 
     bos_token: str | None
     eos_token: str | None
+    chat_template: object
+    """None, or empty, for a model without one."""
 
     def apply_chat_template(
         self,
@@ -152,7 +154,7 @@ class Prompt:
         tokenizer: of the policy; may be None for `plain` and `few-shot`.
 
     Raises:
-        UserError: a chat or jinja prompt without a tokenizer.
+        UserError: a chat or jinja prompt without a tokenizer, or a model without a chat template.
     """
 
     def __init__(self, settings: PromptSettings, tokenizer: ChatTokenizer | None = None) -> None:
@@ -178,6 +180,8 @@ def _renderer(settings: PromptSettings, tokenizer: ChatTokenizer | None) -> Call
             "there is none here; use `plain` or `few-shot`"
         )
     if isinstance(settings, ChatPrompt):
+        if not tokenizer.chat_template:
+            raise UserError("the model has no chat template; use `prompt: {template: plain}`")
         return partial(_chat, settings, tokenizer)
     return partial(
         _own,
@@ -205,11 +209,9 @@ def _chat(settings: ChatPrompt, tokenizer: ChatTokenizer, question: str) -> str:
             add_generation_prompt=True,
             **settings.options,
         )
-    except (TemplateError, ValueError) as error:
-        # ValueError: the tokenizer has no template. TemplateError: often a refused system turn.
+    except TemplateError as error:
         raise UserError(
-            f"the model's chat template cannot render the prompt: {error}. Use "
-            "`prompt: {template: plain}` for a model without one, and put the system text "
-            "into `user` for a model that takes none"
+            f"the model's chat template cannot render the prompt: {error}. If it takes no system "
+            "turn, put that text into `user`"
         ) from error
     return str(text)

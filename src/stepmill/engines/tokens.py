@@ -12,7 +12,9 @@ from typing import Protocol
 
 from stepmill.engines.base import Prefix
 from stepmill.engines.prompts import ChatTokenizer, Prompt, PromptSettings
+from stepmill.errors import UserError
 
+_PROBE = "Step 1: 2 + 3 = 5.\n\nThe answer"
 _ANCHOR = 8
 """Prompt tokens decoded before those of a solution: some tokenizers drop the first space of a text,
 and a character's bytes can be spread over several tokens."""
@@ -44,7 +46,8 @@ class PrefixTokens:
         tokenizer: the model's.
 
     Raises:
-        UserError: the model has no chat template and the prompt asks for one.
+        UserError: the model has no chat template and the prompt asks for one, or its tokenizer
+            loses white space, so that no text can be continued to the letter.
     """
 
     def __init__(self, settings: PromptSettings, tokenizer: Tokenizer) -> None:
@@ -55,6 +58,11 @@ class PrefixTokens:
         # Two things are settled before other threads use the tokenizer: a chat template that the
         # model lacks, and a truncation that its file may ask for and that encoding switches off.
         self.prompt_ids("")
+        if self._decode(list(self._encode(_PROBE, special=False))).lstrip(" ") != _PROBE:
+            raise UserError(
+                "the model's tokenizer does not give a text back as it was; use another model, or "
+                "look whether the model folder lacks its tokenizer files"
+            )
 
     def ids(self, prefix: Prefix) -> tuple[int, ...]:
         """Ids of prompt and prefix."""

@@ -32,6 +32,10 @@ from stepmill.settings import Settings
 
 _FINISH = {"stop": "stop", "length": "length"}
 """vLLM's reasons to end; all others (`abort`, `repetition`) say nothing of the answer."""
+_NOT_IDENTITY = frozenset(
+    {"hf_token", "download_dir", "kv_cache_memory_bytes", "max_num_batched_tokens", "block_size"}
+)
+"""Engine arguments that a user may change between runs: the model stays the same."""
 
 
 class VllmSettings(Settings):
@@ -78,7 +82,9 @@ class VllmEngine:
             **identity,
             "prompt": prompt_id(settings.prompt),
             "dtype": settings.dtype,
-            "engine_args": {k: v for k, v in settings.engine_args.items() if k != "hf_token"},
+            "engine_args": {
+                k: v for k, v in settings.engine_args.items() if k not in _NOT_IDENTITY
+            },
         }
         self.stats = EngineStats()
         self._settings = settings

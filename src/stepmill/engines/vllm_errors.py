@@ -4,6 +4,8 @@ Knows exceptions by name and text, so that it needs no vLLM to be imported; text
 to add advice, never to decide what happens.
 """
 
+from pydantic import ValidationError
+
 from stepmill.errors import EngineDead, UserError
 
 
@@ -25,10 +27,11 @@ def death(error: BaseException) -> EngineDead:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # pydantic's first line only counts the errors; what is wrong follows
-    text = " ".join(lines[:3]) if type(error).__name__ == "ValidationError" else (lines or [""])[0]
-    return f"{type(error).__name__}: {text}".rstrip(": ").rstrip(".") + "."
+    text = str(error)
+    if isinstance(error, ValidationError):  # its text begins with a count and ends with all input
+        text = "; ".join(str(e["msg"]).removeprefix("Value error, ") for e in error.errors())
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}".rstrip(": .") + "."
 
 
 def _advice(error: BaseException) -> str:
@@ -39,7 +42,7 @@ def _advice(error: BaseException) -> str:
             " `gpu_memory_utilization`, `max_num_seqs` or `max_model_len`, or raise"
             " `tensor_parallel_size`."
         )
-    if "kv cache" in text:
+    if "kv cache" in text or "cache blocks" in text:
         return (
             " Lower `max_model_len`, or give the cache more room"
             " (`gpu_memory_utilization`; without a GPU, `kv_cache_memory_bytes` in `engine_args`)."

@@ -50,9 +50,10 @@ def open_llm_engine(settings: "VllmSettings", model: str) -> Any:  # noqa: ANN40
             f"vLLM cannot be imported ({error}): install `stepmill[vllm]` on a machine with a GPU, "
             "or run `make setup` for the CPU build"
         ) from error
-    arguments = engine_arguments(settings, model, on_cpu=current_platform.is_cpu())
-    if current_platform.is_cpu():
-        _prepare_cpu(settings)
+    on_cpu = current_platform.is_cpu()
+    if on_cpu:
+        prepare_cpu(settings)
+    arguments = engine_arguments(settings, model, on_cpu=on_cpu)
     try:
         return LLMEngine.from_engine_args(EngineArgs(**arguments))
     except Exception as error:
@@ -104,9 +105,16 @@ def engine_arguments(settings: "VllmSettings", model: str, *, on_cpu: bool) -> d
     return arguments | settings.engine_args
 
 
-def _prepare_cpu(settings: "VllmSettings") -> None:
+def prepare_cpu(settings: "VllmSettings") -> None:
+    """Set the environment and the threads of this process for vLLM on a CPU.
+
+    Raises:
+        UserError: the settings are for GPUs.
+    """
     import torch
 
+    if settings.tensor_parallel_size > 1:
+        raise UserError("`tensor_parallel_size` is for GPUs, and vLLM runs on the CPU here")
     for name, value in _CPU_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     if "OMP_NUM_THREADS" not in os.environ:
