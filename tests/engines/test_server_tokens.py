@@ -6,6 +6,7 @@ import pytest
 from stepmill.engines.base import Prefix
 from stepmill.engines.prompts import ChatPrompt, JinjaPrompt, PlainPrompt
 from stepmill.engines.server_client import RequestRefused, ServerClient
+from stepmill.engines.server_facts import ServerFacts, look_at
 from stepmill.engines.server_tokens import ServerTokens
 from stepmill.engines.stub_server import BOS, StubServer, chat_text
 from stepmill.errors import UserError
@@ -34,6 +35,23 @@ class SpacingStub(StubServer):
 
     def decode(self, ids: list[int]) -> str:
         return super().decode(ids).removeprefix(" ")
+
+
+class ForgetfulStub(StubServer):
+    """Its tokenizer makes one space of a line break."""
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(c) for c in text.replace("\n", " ")]
+
+
+class BlindStub(SpacingStub):
+    """Its tokenizer does not know the marks of its own chat template in a text."""
+
+    def encode(self, text: str) -> list[int]:
+        return super().encode(text if text.startswith("<user>") else text.replace("<", "?"))
+
+    def decode(self, ids: list[int]) -> str:
+        return super().decode(ids).replace("<user>", "[user]")
 
 
 async def sent(stub: StubServer, *prefixes: Prefix, prompt: Any = None) -> list[list[int]]:
@@ -148,3 +166,27 @@ def test_a_jinja_prompt_wants_the_model_in_this_process():
 
     with pytest.raises(UserError, match="needs the model's tokenizer"):
         asyncio.run(main())
+
+
+def looked_at(stub: StubServer) -> ServerFacts:
+    async def main() -> ServerFacts:
+        async with stub:
+            client = ServerClient(None, 10, 10)
+            try:
+                return await look_at(client, stub.url, None, ChatPrompt())
+            finally:
+                await client.close()
+
+    return asyncio.run(main())
+
+
+def test_a_tokenizer_that_loses_text_is_refused():
+    with pytest.raises(UserError, match="does not give a text back"):
+        looked_at(ForgetfulStub())
+
+
+def test_a_tokenizer_that_cannot_read_its_chat_prompt_is_refused():
+    assert looked_at(StubServer()).joins
+    assert not looked_at(SpacingStub()).joins
+    with pytest.raises(UserError, match="reads its own chat prompt differently"):
+        looked_at(BlindStub())

@@ -87,6 +87,11 @@ async def _look_at(
             " `prompt: {template: plain}` for a model without one, and put the system text into"
             " `user` for a model that takes none"
         ) from None
+    if isinstance(prompt, ChatPrompt) and not (joins or await tokens.rereads(url, ids)):
+        raise UserError(
+            f"the tokenizer of {url} reads its own chat prompt differently, so no solution can be"
+            " continued to the letter; set `prompt: {template: plain}` or `few-shot`"
+        )
     return ServerFacts(name, root, context, joins, tuple(ids))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from stepmill.engines.base import Prefix
 from stepmill.engines.prompts import ChatPrompt, Prompt, PromptSettings, chat_turns
 from stepmill.engines.server_client import ServerClient
+from stepmill.errors import UserError
 
 _KEPT = 4096
 """Prompts and prefixes whose ids are kept: more than a run has in work at one time."""
@@ -50,9 +51,26 @@ class ServerTokens:
         self._joins = joins
 
     async def joins_texts(self, url: str) -> bool:
-        """Whether ids of a prompt and of a text tokenised alone decode to both texts joined."""
+        """Whether ids of a prompt and of a text tokenised alone decode to both texts joined.
+
+        Raises:
+            UserError: the tokenizer changes texts even in one piece.
+        """
         before, after = [await self._encode(url, text, special=False) for text in _SEAM]
-        return await self._decode(url, before + after) == "".join(_SEAM)
+        whole = "".join(_SEAM)
+        if await self._decode(url, before + after) == whole:
+            return True
+        alone = await self._decode(url, await self._encode(url, whole, special=False))
+        if alone.lstrip(" ") != whole:
+            raise UserError(
+                f"the tokenizer of {url} does not give a text back as it was, so no solution can be"
+                " continued to the letter; use another model"
+            )
+        return False
+
+    async def rereads(self, url: str, ids: list[int]) -> bool:
+        """Whether a prompt's ids are found again from their text."""
+        return await self._encode(url, await self._decode(url, ids), special=False) == ids
 
     async def context(self, url: str) -> int | None:
         """Tokens of the model's context; None when the server's `/tokenize` is not vLLM's."""
