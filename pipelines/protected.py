@@ -47,7 +47,7 @@ _INLINE = re.compile(
 # Every alternative fails in bounded time or consumes what it looked at: possessive repeats and the
 # look-behinds keep long runs of digits, dots or letters linear.
 
-_FENCE = re.compile(r"[ \t]*(?P<run>`{3,}(?=[^`\r\n]*(?:[\r\n]|\Z))|~{3,})")
+_FENCE = re.compile(r"[ \t]*(?P<run>`{3,}|~{3,})")
 _LINE = re.compile(rf"(?P<line>[^\r\n]*)(?:{LINE_BREAK}|\Z)")
 _TABLE_RULE_CELL = re.compile(r"[ \t]*:?-+:?[ \t]*")
 _TWO_WORDS = re.compile(r"(?<![^\W\d_])(?<!\\)[^\W\d_]{2,}[ \t\r\n][^\W\d_]{2,}")
@@ -81,7 +81,9 @@ def _block_spans(text: str) -> list[Span]:
     """Fenced code and tables, whole lines without the line break of the last one.
 
     A fence that is never closed holds the lines down to the next blank one: it is either the end
-    of a truncated text or a stray mark, and should cost no more than its paragraph.
+    of a truncated text or a stray mark, and should cost no more than its paragraph. A line that
+    begins like one and is none, as "```x``` is", holds itself, so that what a line is never hangs
+    on a part of it.
     """
     if "```" not in text and "~~~" not in text and "|" not in text:
         return []
@@ -94,7 +96,8 @@ def _block_spans(text: str) -> list[Span]:
         last = None
         if i in fences:
             run = fences[i]
-            last = closers[run[0]].closing(i, len(run))
+            inline = "`" in text[slice(*lines[i])].strip().removeprefix(run)
+            last = i if inline else closers[run[0]].closing(i, len(run))
             if last is None:
                 last = i
                 while last + 1 < len(lines) and text[slice(*lines[last + 1])].strip():

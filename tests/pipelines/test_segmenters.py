@@ -99,6 +99,7 @@ def test_no_cut_falls_inside_a_protected_span(own, text):
 @pytest.mark.parametrize("own", STABLE, ids=name_of)
 @settings(max_examples=400)
 @given(text=texts)
+@example(text="```. 。````\n")
 def test_a_prefix_that_ends_at_a_step_has_the_same_steps(own, text):
     segment = build_segmenter(own)
     steps = segment(text)
@@ -321,6 +322,15 @@ def test_a_fence_that_is_never_closed_holds_its_paragraph_only():
         "```python\na = 1\nb = 2\n\n",
         "The sum is 3.\n",
         "It ends.",
+    ]
+
+
+def test_a_line_that_begins_with_inline_code_is_no_fence():
+    text = "```x``` is code.\nSo is `y`.\n\n```\nz\n\n```\n"
+    assert texts_of(text, LineSettings()) == [
+        "```x``` is code.\n",
+        "So is `y`.\n\n",
+        "```\nz\n\n```\n",
     ]
 
 
