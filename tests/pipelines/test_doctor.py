@@ -1,3 +1,5 @@
+"""What `stepmill doctor` finds, on machines that lack or break one thing at a time."""
+
 import http.server
 import threading
 
@@ -32,7 +34,7 @@ def prefect_server(monkeypatch):
                 self.send_response(status)
                 self.end_headers()
 
-            def log_message(self, *args):
+            def log_message(self, format, *args):
                 pass
 
         server = http.server.HTTPServer(("127.0.0.1", 0), Handler)

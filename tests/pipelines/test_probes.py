@@ -1,3 +1,5 @@
+"""Packages and programs tried from outside: those that work, raise, crash and hang."""
+
 import sys
 
 import pytest
