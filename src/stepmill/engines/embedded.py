@@ -49,11 +49,11 @@ _SHOWN = (
 class EmbeddedSettings(Settings):
     """A small model for trying Stepmill out on a CPU. Too weak for GSM8K; use `vllm` for work."""
 
-    model: Literal["tiny", "tiny-weak", "smollm2"] = "tiny"
+    model: Literal["tiny", "tiny-weak", "tiny-strong", "smollm2"] = "tiny"
     """`tiny`: 0.9 million parameters, solves the word problems it was trained on, with mistakes of
-    its own; `tiny-weak`: the same, stopped early, so that it fails more often. `smollm2`: 135
-    million parameters, prompted with three examples, 40 times slower; give it the stop text
-    `"\\n\\n"`, since it goes on with more questions."""
+    its own; `tiny-weak` and `tiny-strong`: the same, trained for less and for more time.
+    `smollm2`: 135 million parameters, prompted with three examples, 40 times slower; give it the
+    stop text `"\\n\\n"`, since it goes on with more questions."""
 
 
 def _open(settings: EmbeddedSettings) -> VllmEngine:
