@@ -8,7 +8,7 @@ fingerprint. Labels are views and may change over the same evidence.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError, field_validator
@@ -202,6 +202,24 @@ def _apply(content: dict[str, Any], change: str) -> None:
             raise UserError(f"--set {change}: {name} holds {child!r}, which has no keys")
         content = child
     content[last] = parsed
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def settings_from(model: type[S], changes: list[str]) -> S:
+    """Settings of one part from `key=value` words of a command line.
+
+    Raises:
+        UserError: a word is off, or a value does not fit.
+    """
+    content: dict[str, Any] = {}
+    for change in changes:
+        _apply(content, change)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise UserError(f"--set: {explain(error, model)}") from None
 
 
 def schema() -> dict[str, Any]:

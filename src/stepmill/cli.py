@@ -9,6 +9,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 import stepmill
 from stepmill.errors import StepmillError, Stopped, UserError
@@ -18,11 +19,15 @@ COMMANDS = {
     "plan": "Say what a run will spend before it spends it.",
     "inspect": "Summarise a run: counts, labels by position, success rates, drops, cost.",
     "show": "Show one solution with its step labels and their evidence.",
+    "export": "Write the data set in the format of a trainer or a benchmark.",
+    "import": "Read a foreign labelled file into a run directory.",
     "label": "Make the labels of a finished run anew, by another rule, with no model.",
     "config": "Check a configuration, or print the JSON schema.",
     "doctor": "Say what is installed and usable here.",
 }
 """Name and help of every command; module `stepmill.commands.<name>` has `arguments` and `main`."""
+MODULES = {"import": "importing"}
+"""Commands whose name cannot be a module's."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -37,8 +42,12 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     for name, text in COMMANDS.items():
         sub = commands.add_parser(name, help=text, description=text)
         if name == only:
-            importlib.import_module(f"stepmill.commands.{name}").arguments(sub)
+            _module(name).arguments(sub)
     return parser
+
+
+def _module(command: str) -> ModuleType:
+    return importlib.import_module(f"stepmill.commands.{MODULES.get(command, command)}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,8 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        command = importlib.import_module(f"stepmill.commands.{options.command}")
-        code: int = command.main(options)
+        code: int = _module(options.command).main(options)
     except UserError as error:
         print(f"stepmill: {error}", file=sys.stderr)
         return 2
