@@ -12,7 +12,7 @@ LINE_BREAK = r"(?>\r\n|\n|\r)"
 """Regular expression of what ends a line; atomic, so that CR LF is never taken for two breaks."""
 
 _BREAK = re.compile(LINE_BREAK)
-_GAP = re.compile(r"\s+")
+_GAP = re.compile(r"[\r\n]\s*")
 
 
 def line_breaks(text: str, start: int, end: int) -> list[int]:
