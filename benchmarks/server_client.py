@@ -34,8 +34,7 @@ def serve(pipe: Connection, latency: float, length: int) -> None:
     async def run() -> None:
         async with StubServer(latency=latency, answer=partial(solution, length)) as stub:
             pipe.send(stub.url)
-            while not pipe.poll():
-                await asyncio.sleep(0.2)
+            await asyncio.to_thread(pipe.recv)
             pipe.send(stub.most_in_flight)
 
     asyncio.run(run())

@@ -43,7 +43,9 @@ def _address(url: str) -> str:
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
-def _no_repeats(urls: tuple[str, ...]) -> tuple[str, ...]:
+def _distinct(urls: tuple[str, ...]) -> tuple[str, ...]:
+    if not urls:
+        raise ValueError("names no server")
     if len(set(urls)) < len(urls):
         raise ValueError("names a server twice")
     return urls
@@ -54,9 +56,9 @@ class ServerSettings(Settings):
 
     urls: Annotated[
         tuple[Annotated[str, AfterValidator(_address)], ...],
-        BeforeValidator(_one_or_many),
-        AfterValidator(_no_repeats),
-    ] = Field(min_length=1)
+        BeforeValidator(_one_or_many, json_schema_input_type=str | tuple[str, ...]),
+        AfterValidator(_distinct),
+    ]
     """Address of the server, or a list of them, such as http://127.0.0.1:8000. All must serve the
     same model; requests that share a question go to the same one."""
     model: str | None = None
