@@ -195,6 +195,7 @@ def test_ctrl_c_twice_stops_at_once(config, tmp_path):
     while process.poll() is None and not (tmp_path / "out" / "policy.json").exists():
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
     assert b"finishing" in process.stderr.readline() + process.stderr.readline()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)

@@ -61,7 +61,7 @@ def main(config_path: str, out: str, log: str, where: str = "") -> None:
     load_engine_kinds()
     NotedEngine.log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     ENGINES.register("noted")(EngineKind(SimulatedSettings, NotedEngine))
-    workshop.Ledger = NotedLedger  # type: ignore[misc, attr-defined]
+    workshop.Ledger = NotedLedger  # type: ignore[attr-defined]
     if where:
         write_json = RunDir.write_json
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -27,7 +28,7 @@ TABLES = ("problems", "solutions", "evidence", "rollouts")
 
 
 def settings(kind="simulated", **changes):
-    content = {
+    content: dict[str, Any] = {
         "name": "test",
         "problems": {"kind": "generated", "n": 12, "seed": 3, "max_steps": 6},
         "policy": {"engine": {"kind": kind}, "sampling": {"max_tokens": 400}},
@@ -48,6 +49,13 @@ def run(root, **changes):
     finally:
         close_workshop(root)
     return finish(root)
+
+
+def paid_by(root):
+    """Completions that the open workshop of a run has drawn."""
+    shop = open_workshop(root)
+    assert shop is not None
+    return shop.progress.rollouts
 
 
 def tables(root):
@@ -72,7 +80,7 @@ def same_run(a, b):
 
 def notes(log):
     """Draws sent and draws answered, each counted."""
-    sent, answered = Counter(), Counter()
+    sent, answered = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for line in log.read_text().splitlines():
         sign, key, draws = line.split()
         (sent if sign == "+" else answered).update((key, d) for d in draws.split(","))
@@ -148,7 +156,7 @@ def test_more_rollouts_reuse_those_of_an_earlier_run(tmp_path):
     config = check_config(settings(search={"method": "binary", "k": 8}), "test")
     prepared = prepare(config, tmp_path / "eight", reuse=[tmp_path / "four"])
     run_here(prepared, 2)
-    paid = sum(s.completions for s in open_workshop(tmp_path / "eight").progress.spendings)
+    paid = paid_by(tmp_path / "eight")
     close_workshop(tmp_path / "eight")
     run(tmp_path / "fresh", search={"method": "binary", "k": 8})
     fresh = tables(tmp_path / "fresh")["rollouts"]
@@ -177,17 +185,17 @@ def test_a_stopped_run_keeps_what_it_has_and_continues(tmp_path):
     slow = {"engine": {"kind": "simulated", "latency": 0.02}, "sampling": {"max_tokens": 400}}
     config = check_config(settings(policy=slow), "test")
     prepared = prepare(config, root)
-    shop = workshop(root)
+    workshop(root)
     timer = threading.Timer(0.3, request_stop, (root, "interrupted"))
     timer.start()
     with pytest.raises(Stopped):
         run_here(prepared, 2)
     timer.join()
-    kept = sum(s.completions for s in shop.progress.spendings)
+    kept = paid_by(root)
     close_workshop(root)
     assert kept > 0
     run_here(prepare(config, root), 2)
-    paid = sum(s.completions for s in open_workshop(root).progress.spendings)
+    paid = paid_by(root)
     close_workshop(root)
     finish(root)
     run(tmp_path / "undisturbed", policy=slow)
