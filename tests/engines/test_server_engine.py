@@ -383,3 +383,19 @@ def test_an_engine_that_is_not_open_says_so():
     engine = ServerEngine(ServerSettings(urls=("http://127.0.0.1:1",)), None)
     with pytest.raises(EngineDead, match="not been started"):
         asyncio.run(engine.complete(Prefix(QUESTION), [0], PARAMS, seed=7))
+
+
+def test_requests_in_flight_when_the_engine_closes_end_as_dead():
+    async def main():
+        stub = StubServer(gate=999)
+        async with opened(stub, max_in_flight=2) as engine:
+            asked = [engine.complete(Prefix(f"q {i}"), [0], PARAMS, seed=7) for i in range(4)]
+            waiting = asyncio.gather(*asked, return_exceptions=True)
+            while len(stub.bodies) < 2:  # noqa: ASYNC110 - no event to wait for
+                await asyncio.sleep(0.01)
+            await engine.close()
+            return await waiting, engine.stats.in_flight
+
+    found, left = asyncio.run(main())
+    assert [type(error) for error in found] == [EngineDead] * 4
+    assert left == 0

@@ -93,6 +93,8 @@ class ServerClient:
             raise TryAgain(f"{url} answered with something that is not JSON") from None
 
     async def _send(self, method: str, url: str, data: bytes | None = None) -> bytes:
+        if self._session.closed:
+            raise TryAgain("the session is closed", suspect=False)
         headers = None if data is None else {"Content-Type": "application/json"}
         try:
             async with self._session.request(

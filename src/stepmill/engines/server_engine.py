@@ -7,7 +7,7 @@ server_protocol.py.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ class ServerEngine:
         )
         try:
             facts, silent = await self._look_at_all(client)
-        except UserError:
+        except BaseException:
             await client.close()
             raise
         self.identity |= {"model": facts.model, "root": facts.root}
@@ -100,14 +100,15 @@ class ServerEngine:
         Log-probabilities are what the server says; vLLM's are those of the model's own
         distribution, before temperature and top-p, unless it was started otherwise.
         """
-        if self._open is None:
+        opened = self._open
+        if opened is None:
             raise EngineDead("the engine has not been started, or was closed")
         # A server that is not vLLM may ignore `n`, and counts tokens for whole requests only.
-        together = self._open.facts.is_vllm and params.temperature > 0
+        together = opened.facts.is_vllm and params.temperature > 0
         groups = draw_groups(draws, together=together, most=self._settings.max_in_flight)
         policy = Policy(self, params).fingerprint
         requests = [
-            self._open.requester.draw(
+            opened.requester.draw(
                 prefix, group, params, draw_seed(seed, policy, prefix.key, group[0])
             )
             for group in groups
@@ -120,12 +121,15 @@ class ServerEngine:
                 found = await _all(requests)
         finally:
             self.stats.in_flight -= len(draws)
-            self.stats.retries = self._open.requester.retries
+            self.stats.retries = opened.requester.retries
         self._count(len(requests), found)
         return found
 
     async def close(self) -> None:
-        """Note the servers' last counters and close every connection."""
+        """Note the servers' last counters, close every connection.
+
+        Requests in flight raise EngineDead.
+        """
         if self._open is None:
             return
         self._open.watcher.cancel()
@@ -182,7 +186,7 @@ class ServerEngine:
             self.stats.generated_tokens += completion.n_tokens
 
 
-async def _all(requests: list[Any]) -> list[Completion]:
+async def _all(requests: Sequence[Coroutine[Any, Any, list[Completion]]]) -> list[Completion]:
     """Results of coroutines in one list; the first failure stops the others."""
     try:
         async with asyncio.TaskGroup() as tasks:

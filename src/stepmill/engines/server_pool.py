@@ -75,7 +75,7 @@ class ServerPool:
         self._waiting: deque[_Waiting] = deque()
         self._probes: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._dead: str = ""
+        self._dead = ""  # why no request is taken any more
 
     @property
     def living(self) -> list[Server]:
@@ -109,7 +109,7 @@ class ServerPool:
 
     def take_out(self, server: Server, reason: str) -> None:
         """Send nothing more to `server` until a probe finds it well."""
-        if not server.alive:
+        if self._dead or not server.alive:
             return
         server.alive, server.reason = False, reason
         server.failures += 1
@@ -120,7 +120,8 @@ class ServerPool:
             self._timer = asyncio.get_running_loop().call_later(self._patience, self._give_up)
 
     async def close(self) -> None:
-        """Stop looking at dead servers."""
+        """Stop looking at dead servers; who waits or comes later gets EngineDead."""
+        self._end(self._dead or "the engine was closed")
         if self._timer is not None:
             self._timer.cancel()
         for task in self._probes:
@@ -180,11 +181,14 @@ class ServerPool:
 
     def _give_up(self) -> None:
         reasons = "; ".join(f"{server.url}: {server.reason}" for server in self.servers)
-        self._dead = f"no server has answered for {self._patience:g} s ({reasons})"
+        self._end(f"no server has answered for {self._patience:g} s ({reasons})")
+
+    def _end(self, reason: str) -> None:
+        self._dead = reason
         while self._waiting:
             turn = self._waiting.popleft().turn
             if not turn.done():
-                turn.set_exception(EngineDead(self._dead))
+                turn.set_exception(EngineDead(reason))
 
 
 def _rank(family: str, url: str) -> bytes:

@@ -165,9 +165,11 @@ class _Recent:
         """Ids under `key`; when there are none, what `ask` finds. Its failure is not kept."""
         found = self._found.pop(key, None)
         if found is None:
-            async with self._asked.setdefault(key, asyncio.Lock()):
-                found = self._found.pop(key, None) or await ask()
-            self._asked.pop(key, None)
+            try:
+                async with self._asked.setdefault(key, asyncio.Lock()):
+                    found = self._found.pop(key, None) or await ask()
+            finally:
+                self._asked.pop(key, None)
         self._found[key] = found  # the last to be dropped
         if len(self._found) > _KEPT:
             del self._found[next(iter(self._found))]
