@@ -25,7 +25,7 @@ from stepmill.pipelines.config import Config
 from stepmill.pipelines.figures import markdown_summary
 from stepmill.pipelines.finish import finish
 from stepmill.pipelines.run import Prepared, prepare
-from stepmill.pipelines.workshop import annotate_shard
+from stepmill.pipelines.workshop import annotate_shard, close_workshop
 
 UPDATE_SECONDS = 2.0
 """Between two updates of the progress artifact; each costs the server a write."""
@@ -70,7 +70,10 @@ def annotate(config: Config, out: str, reuse: list[str] | None = None) -> dict[s
         The figures of the run, as in its metrics.json.
     """
     prepared = prepare(config, out, reuse or [])
-    _do_shards(prepared, config.run.shards_at_once)
+    try:
+        _do_shards(prepared, config.run.shards_at_once)
+    finally:
+        close_workshop(out)
     metrics = finish(out)
     create_markdown_artifact(key="summary", markdown=markdown_summary(metrics))
     return metrics

@@ -23,6 +23,7 @@ from stepmill.pipelines.readers import Row, find_files, read_rows, text_of
 from stepmill.pipelines.references import Lint, find_reference
 from stepmill.records import Problem, problem_id
 from stepmill.settings import Settings
+from stepmill.verifiers.answers.references import lint_reference
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +161,7 @@ class ProblemSet:
         return dict(Counter(s.reason for s in self.set_aside))
 
 
-def load_problems(settings: SourceSettings, lint: Lint | None = None) -> ProblemSet:
+def load_problems(settings: SourceSettings, lint: Lint | None = lint_reference) -> ProblemSet:
     """Read a source up to its limit.
 
     Args:

@@ -29,8 +29,8 @@ PREFECT_DEFAULTS = {
 }
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+def config_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that takes a whole run."""
     parser.add_argument(
         "config", metavar="CONFIG", help="YAML file; see `stepmill config --schema`"
     )
@@ -43,6 +43,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change one key of the configuration, such as search.k=16; repeatable",
     )
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    config_arguments(parser)
     parser.add_argument(
         "--reuse",
         action="append",
