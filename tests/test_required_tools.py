@@ -54,21 +54,21 @@ def outcome(folder: Path, test: str, required: str) -> tuple[int, str]:
     return run.returncode, run.stdout
 
 
-@pytest.mark.parametrize("test", [BY_MARKER, BY_MODULE])
+@pytest.mark.parametrize("test", [BY_MARKER, BY_MODULE], ids=["marker", "module"])
 def test_a_missing_tool_is_a_skip_on_most_machines(tmp_path, test):
     code, output = outcome(tmp_path, test, required="")
     assert "1 skipped" in output
     assert code in {0, 5}  # 5: pytest's word for "no test ran"
 
 
-@pytest.mark.parametrize("test", [BY_MARKER, BY_MODULE])
+@pytest.mark.parametrize("test", [BY_MARKER, BY_MODULE], ids=["marker", "module"])
 def test_a_missing_tool_is_a_failure_where_it_is_required(tmp_path, test):
     code, output = outcome(tmp_path, test, required="bwrap, no_such_tool")
     assert code not in {0, 5}
     assert "no_such_tool is required here" in output
 
 
-@pytest.mark.parametrize("test", [FOR_ANOTHER_REASON, EXPECTED_TO_FAIL])
+@pytest.mark.parametrize("test", [FOR_ANOTHER_REASON, EXPECTED_TO_FAIL], ids=["skip", "xfail"])
 def test_other_skips_stay_skips(tmp_path, test):
     code, output = outcome(tmp_path, test, required="no_such_tool")
     assert code == 0, output
