@@ -11,17 +11,22 @@ from stepmill.records import Verdict
 from stepmill.verifiers.arithmetic_clauses import clauses, resolve
 from stepmill.verifiers.arithmetic_compare import Comparison, Equation, compare
 from stepmill.verifiers.arithmetic_context import excuse, is_tried, redefines
+from stepmill.verifiers.arithmetic_copies import QuestionExpression
 from stepmill.verifiers.arithmetic_eval import Unread, evaluate
 from stepmill.verifiers.arithmetic_names import Names, only_value, stated_name
 from stepmill.verifiers.arithmetic_sides import Refusal, Side, prefix, suffix, whole
-from stepmill.verifiers.arithmetic_tokens import NAME, NUMBER, RELATION, Token, tokenize
+from stepmill.verifiers.arithmetic_tokens import NAME, NUMBER, RELATION, WORD, Token, tokenize
+from stepmill.verifiers.arithmetic_words import MEASURES
 from stepmill.verifiers.claims import Finding, JsonValue
 
 VERIFIER = "arithmetic"
 VERSION = "1"
 
-MAX_CHARACTERS = 50_000
+MAX_CHARACTERS = 20_000
 """A longer step is not read."""
+
+MAX_CLAUSE = 2000
+"""Nor is a clause with more tokens."""
 
 _ANNOTATION = re.compile(r"<<([^<>\n]{1,400})>>")
 _MAY_CLAIM = re.compile(r"[=≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b")
@@ -38,8 +43,10 @@ class StepReader:
     """
 
     def __init__(self, question: str) -> None:
-        self.redefined = redefines(question)
         self.names = Names()
+        self._expression = QuestionExpression(question)
+        self._redefined_before = redefines(question[:MAX_CHARACTERS])
+        self._redefined: bool | None = None  # by the present step; None until it is asked for
         self._in_question = True
         self.read(question)
         self._in_question = False
@@ -50,6 +57,7 @@ class StepReader:
             return [_finding(text, 0, 0, Comparison(Verdict.UNKNOWN, "too-large"))]
         if not _MAY_CLAIM.search(text):
             return []
+        self._redefined = None
         findings = self._annotations(text) if "<<" in text else []
         for before, clause in clauses(resolve(tokenize(text))):
             findings += self._chain(text, before, clause)
@@ -72,6 +80,10 @@ class StepReader:
         return findings
 
     def _chain(self, text: str, before: Token | None, clause: list[Token]) -> list[Finding]:
+        if len(clause) > MAX_CLAUSE:
+            result = Comparison(Verdict.UNKNOWN, "too-large")
+            return [_finding(text, clause[0].start, clause[-1].end, result)]
+        units = [t.text for t in clause if t.kind == WORD and t.text in MEASURES]
         parts, relations = _split(clause)
         lefts, rights = _sides(parts, before)
         findings: list[Finding] = []
@@ -92,7 +104,7 @@ class StepReader:
             else:
                 ahead = [t for t in parts[0] if t.end <= left.start] if j == 0 else ()
                 equation = Equation(
-                    text, left, right, relation.text == "≈", relation.prose, clause, ahead
+                    text, left, right, relation.text == "≈", relation.prose, units, ahead
                 )
                 result = self._judge(equation)
                 if left.has_names != right.has_names:
@@ -101,6 +113,7 @@ class StepReader:
         start = 0
         for j in range(1, len(parts)):
             if j == len(relations) or lefts[j] is not rights[j]:  # another chain starts in part j
+                findings += self._copied(text, parts[start], rights[start + 1])
                 self._keep_name(text, parts[start : j + 1], relations[start:j], rights[j])
                 start = j
         return findings
@@ -117,7 +130,7 @@ class StepReader:
         if result.verdict is not Verdict.INCORRECT:
             return result
         x, y = result.left, result.right
-        if self.redefined:
+        if self._is_redefined(equation.text):
             return Comparison(Verdict.UNKNOWN, "redefined-signs", x, y)
         if x is not None and y is not None and (reason := excuse(equation, x, y)):
             return Comparison(Verdict.UNKNOWN, reason, x, y)
@@ -127,11 +140,28 @@ class StepReader:
             return Comparison(Verdict.UNKNOWN, "solved-name", x, y)
         return result
 
+    def _is_redefined(self, text: str) -> bool:
+        """Whether the question or this step uses numbers or signs in another meaning."""
+        if self._redefined is None:
+            self._redefined = self._redefined_before or redefines(text)
+        return self._redefined
+
     def _values_used(self, left: Side, right: Side) -> dict[str, JsonValue]:
         values = self.names.values
         tokens = [*left.tokens, *right.tokens]
         used = {t.text: str(values[t.text]) for t in tokens if t.text in values and t.kind == NAME}
         return {"names": used} if used else {}
+
+    def _copied(self, text: str, part: list[Token], side: Side | Refusal) -> list[Finding]:
+        """Whether `A = (2 + 3 - 4)` takes its expression wrongly from the question."""
+        if isinstance(side, Refusal) or side.has_names or stated_name(part) is None:
+            return []
+        wrong = self._expression.wrong_copy(side.tokens)
+        if wrong is None:
+            return []
+        result = Comparison(Verdict.INCORRECT, "copied-wrongly", wrong.value, wrong.part.value)
+        detail: dict[str, JsonValue] = {"question": " ".join(wrong.part.shape)}
+        return [_finding(text, side.start, side.end, result, detail)]
 
     def _keep_name(
         self,

@@ -26,6 +26,9 @@ from stepmill.verifiers.arithmetic_words import CHANGES_NEXT, FUNCTIONS
 BULLET = "bullet"
 """Text of the break that stands for a list mark `-`, which could also be a sign."""
 
+_LONGEST_SPOKEN = 30
+"""Tokens before `is` among which the operator of its expression is looked for."""
+
 _VALUE_ENDS = frozenset({NUMBER, CLOSE})
 _VALUE_STARTS = frozenset({NUMBER, OPEN, CURRENCY, FRACTION, ROOT})
 _WORD_OPERATORS = {"times": "*", "plus": "+", "minus": "-", "multiplied": "*", "divided": "/"}
@@ -118,6 +121,11 @@ def _word(tokens: list[Token], i: int, out: list[Token]) -> int:
             relation.prose = True
             out.append(relation)
             return i + skip
+    if lower == "is" and _states_value(out, tokens, i):
+        relation = Token(RELATION, "=", token.start, token.end, False)
+        relation.prose = True
+        out.append(relation)
+        return i + 1
     if lower in FUNCTIONS:
         token = Token(OTHER, word, token.start, token.end, token.glued)
     out.append(token)
@@ -146,6 +154,20 @@ def _word_operator(tokens: list[Token], i: int, out: list[Token], lower: str) ->
         return j
     out.append(token)
     return i + 1
+
+
+def _states_value(out: list[Token], tokens: list[Token], i: int) -> bool:
+    """Whether `is` stands for `=`: between an expression without units and a number."""
+    if i + 1 >= len(tokens) or tokens[i + 1].kind not in (NUMBER, CURRENCY):
+        return False
+    if not out or out[-1].kind not in _VALUE_ENDS:
+        return False
+    for token in reversed(out[-_LONGEST_SPOKEN:-1]):
+        if token.kind == OPERATOR:
+            return True
+        if token.kind not in (NUMBER, OPEN, CLOSE, CURRENCY, FRACTION):
+            return False
+    return False
 
 
 def _is_part(out: list[Token]) -> bool:

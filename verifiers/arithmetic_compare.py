@@ -13,7 +13,7 @@ from itertools import combinations
 from stepmill.records import Verdict
 from stepmill.verifiers.arithmetic_eval import PERCENT, Result, Unread, evaluate
 from stepmill.verifiers.arithmetic_sides import Side
-from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, WORD, Token, Value
+from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, Token, Value
 from stepmill.verifiers.arithmetic_words import MEASURES, ROUNDS, SCALES
 
 _CLOSE = Fraction(1, 100)
@@ -25,8 +25,9 @@ _AROUND = 200
 """Characters on both sides of a claim that are searched for words of rounding."""
 
 _RATIOS = frozenset({
-    7, 12, 14, 16, 24, 28, 30, 31, 36, 48, 52, 60, 100, 120, 144, 168, 180, 360, 365, 366, 400, 1000,
-    1440, 1760, 3600, 4000, 5280, 8760, 10**4, 10**6, 10**9, 2, 3, 4, 5, 8, 10, 20, 25, 32, 64, 128,
+    2, 3, 4, 5, 7, 8, 10, 12, 14, 16, 20, 24, 25, 28, 30, 31, 32, 36, 48, 52, 60, 64, 100, 120, 128,
+    144, 168, 180, 360, 365, 366, 400, 1000, 1440, 1760, 3600, 4000, 5280, 8760, 10**4, 10**6,
+    10**9,
 })  # fmt: skip
 """Between units of one kind, once or squared."""
 _COMMON_RATIOS = frozenset({2, 3, 4, 5, 8, 10, 20, 25, 30, 32, 64})
@@ -45,8 +46,8 @@ class Equation:
     """The relation is ≈."""
     in_words: bool
     """The relation is a word, such as `equals`."""
-    clause: Sequence[Token]
-    """All tokens of the clause."""
+    clause_units: Collection[str]
+    """Words of the clause that are measures, outside the sides too."""
     ahead: Sequence[Token]
     """Those of them that stand before the left side and outside any chain."""
 
@@ -119,8 +120,8 @@ def _second_reading(
         return PERCENT
     if left.prose and left.operators > 1:
         return "words-as-operators"
-    if equation.in_words and len(left.tokens) == 3 and left.tokens[1].text == "/":
-        return "part-of-something"  # 2/5 is equal to 12 hectares
+    if equation.in_words and len(left.tokens) == 3 and left.tokens[1].text in "/-":
+        return "part-or-range"  # 2/5 is equal to 12 hectares
     return None
 
 
@@ -182,7 +183,7 @@ def _percent_change(left: Side, right: Side, y: Value, names: Mapping[str, Value
     percents = sum(t.percent for t in numbers) + sum(
         t.percent for t in right.tokens if t.kind == NUMBER
     )
-    if percents > 2 or _all_percent(left) != _all_percent(right):
+    if percents > 2 or _is_share(left) != _is_share(right):
         return True
     try:
         bare = evaluate(left.tokens, names, frozenset({PERCENT})).value
@@ -204,17 +205,18 @@ def _percent_change(left: Side, right: Side, y: Value, names: Mapping[str, Value
     return False
 
 
-def _all_percent(side: Side) -> bool:
-    """Whether a side speaks of percents only, and so perhaps of a part of the other side."""
-    return all(token.percent for token in side.tokens if token.kind == NUMBER)
+def _is_share(side: Side) -> bool:
+    """Whether a side reckons in percents only, and so perhaps in parts of the other side."""
+    return side.operators > 0 and all(t.percent for t in side.tokens if t.kind == NUMBER)
 
 
 def _unit_reason(equation: Equation, x: Value, y: Value) -> str | None:
     """Whether a change of unit may explain that `x` is not `y`."""
     left, right = equation.left, equation.right
-    unit_words = [token.text for token in equation.clause if token.kind == WORD]
     inside = [*left.units, *right.units]
-    named = {word for word in (*inside, *unit_words) if word in MEASURES or word in SCALES}
+    named = {
+        word for word in (*inside, *equation.clause_units) if word in MEASURES or word in SCALES
+    }
     if any(len(unit) == 1 and unit.isalpha() for unit in inside):
         return "unit-or-name"  # 5 m: metres, or five times m
     signs = {unit for unit in inside if unit in "$€£¥₹¢"}

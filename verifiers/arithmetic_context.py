@@ -1,4 +1,4 @@
-"""What the text around a false equation says of it: tried, denied, cut, or in other signs.
+"""What the text around a false equation says of it: tried, denied or cut.
 
 A difference between two sides is a false statement only where the sides are stated as equal in the
 usual meaning of numbers and signs. Everything here turns a difference into `unknown` with a reason;
@@ -51,8 +51,6 @@ def excuse(equation: Equation, x: Value, y: Value) -> str | None:
         The reason, or None: the statement is false.
     """
     left, right, text = equation.left, equation.right, equation.text
-    if redefines(text):
-        return "redefined-signs"
     if left.boundary == BULLET and _negated(left) == y:
         return "list-mark"
     if right.operators and right.tokens[0].value == x:

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from stepmill.verifiers.arithmetic_sides import Side
 from stepmill.verifiers.arithmetic_tokens import NAME, NUMBER, WORD, Token, Value
 
-_STEP_LEADS = frozenset(
-    ["so", "then", "thus", "therefore", "hence", "that", "have", "has", "get", "gets", "gives", "find", "calculate", "compute", "where", "and", "with", "is", "now", "let", "let's", "evaluate", "obtain", "yields", "know"]
-)
+_LEADS = """so then thus therefore hence that have has get gets give gives find calculate compute
+    where and with is now let let's evaluate obtain yields know"""
+_STEP_LEADS = frozenset(_LEADS.split())
 _QUESTION_LEADS = _STEP_LEADS | {"if", "given", "suppose", "assume"}
 _MORE_VALUES = re.compile(
     r"[\s)$\\}\]]*(?:or\b|\\pm|±|\\[lc]?dots|\.\.\.|…|\\text\s*\{\s*or\b"

@@ -26,6 +26,7 @@ from stepmill.verifiers.arithmetic_tokens import (
 from stepmill.verifiers.arithmetic_words import (
     CHANGES_NEXT,
     ENDS_VALUE_BADLY,
+    LINKS,
     MEASURES,
     NOT_UNITS,
     NUMBERED,
@@ -232,6 +233,7 @@ def _read(body: Sequence[Token]) -> Side | Refusal:
                 units.append(token.text)
             else:
                 has_names = True
+                operators += bool(tokens) and tokens[-1].kind in (NUMBER, CLOSE)
                 tokens.append(token)
         elif kind in _EXPRESSION:
             if kind == OPEN and token.glued and i and body[i - 1].kind in (WORD, NAME):
@@ -330,6 +332,16 @@ def _right_refusal(segment: Sequence[Token], i: int) -> str:
         return ""
     if after.kind in (OPERATOR, OTHER) and after.text != "^":
         return "cut-right"
-    if after.kind in (NUMBER, CURRENCY, FRACTION) and words in ([word], [word, "and"]):
+    if after.kind in (NUMBER, CURRENCY, FRACTION) and _continues(segment, k, words):
         return "compound"  # 1 hour 30 minutes
     return ""
+
+
+def _continues(segment: Sequence[Token], k: int, words: list[str]) -> bool:
+    """Whether the number at `k` belongs to the value before `words`: `5 feet and 2 inches`."""
+    if words == ["and"]:  # 5 and 1/2
+        over = segment[k + 1].text if k + 1 < len(segment) else ""
+        return over == "/" or segment[k].kind == FRACTION
+    if words[0] in NOT_UNITS or words[0] in LINKS:
+        return False
+    return len(words) == 1 or words[1:] == ["and"]

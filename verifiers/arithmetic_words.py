@@ -60,6 +60,9 @@ NOT_UNITS = _words(
 )
 """After a number: no unit, so what follows is not part of the expression."""
 
+LINKS = _words("for in on into among across during per each every about using within")
+"""After a value: what follows tells more of it, and is not a second part of it."""
+
 ENDS_VALUE_BADLY = (
     _words(_FRACTIONS)
     | _words(_MULTIPLES)
