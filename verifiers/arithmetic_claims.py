@@ -8,7 +8,7 @@ looks like a claim and cannot be read is reported as unknown, with the reason.
 import re
 
 from stepmill.records import Verdict
-from stepmill.verifiers.arithmetic_clauses import clauses, resolve
+from stepmill.verifiers.arithmetic_clauses import Clause, clauses, resolve
 from stepmill.verifiers.arithmetic_compare import Comparison, Equation, compare
 from stepmill.verifiers.arithmetic_context import excuse, is_tried, redefines
 from stepmill.verifiers.arithmetic_copies import QuestionExpression
@@ -59,8 +59,8 @@ class StepReader:
             return []
         self._redefined = None
         findings = self._annotations(text) if "<<" in text else []
-        for before, clause in clauses(resolve(tokenize(text))):
-            findings += self._chain(text, before, clause)
+        for clause in clauses(resolve(tokenize(text))):
+            findings += self._chain(text, clause)
         return findings
 
     def _annotations(self, text: str) -> list[Finding]:
@@ -74,18 +74,18 @@ class StepReader:
             left = whole(resolve(tokenize(text, match.start(1), middle)))
             right = whole(resolve(tokenize(text, middle + 1, match.end(1))))
             if isinstance(left, Side) and isinstance(right, Side):
-                equation = Equation(text, left, right, False, False, (), ())
-                result = self._judge(equation)
+                result = self._judge(Equation(text, left, right))
                 findings.append(_finding(text, match.start(1), match.end(1), result))
         return findings
 
-    def _chain(self, text: str, before: Token | None, clause: list[Token]) -> list[Finding]:
-        if len(clause) > MAX_CLAUSE:
+    def _chain(self, text: str, clause: Clause) -> list[Finding]:
+        tokens = clause.tokens
+        if len(tokens) > MAX_CLAUSE:
             result = Comparison(Verdict.UNKNOWN, "too-large")
-            return [_finding(text, clause[0].start, clause[-1].end, result)]
-        units = [t.text for t in clause if t.kind == WORD and t.text in MEASURES]
-        parts, relations = _split(clause)
-        lefts, rights = _sides(parts, before)
+            return [_finding(text, tokens[0].start, tokens[-1].end, result)]
+        units = [t.text for t in tokens if t.kind == WORD and t.text in MEASURES]
+        parts, relations = _split(tokens)
+        lefts, rights = _sides(parts, clause.before)
         findings: list[Finding] = []
         for j, relation in enumerate(relations):
             left, right = lefts[j], rights[j + 1]
@@ -102,9 +102,17 @@ class StepReader:
             if not left.operators and any(unit[0].isalpha() for unit in left.units):
                 result = Comparison(Verdict.UNKNOWN, "bare-quantity")
             else:
-                ahead = [t for t in parts[0] if t.end <= left.start] if j == 0 else ()
+                ahead = [t for t in parts[0] if t.end <= left.start] if j == 0 else []
                 equation = Equation(
-                    text, left, right, relation.text == "≈", relation.prose, units, ahead
+                    text=text,
+                    left=left,
+                    right=right,
+                    approximate=relation.text == "≈",
+                    in_words=relation.prose,
+                    clause_units=units,
+                    ahead=ahead,
+                    listed=clause.listed if j == 0 and not ahead else (),
+                    chained=j > 0,
                 )
                 result = self._judge(equation)
                 if left.has_names != right.has_names:

@@ -5,6 +5,7 @@ over line ends when the next line starts with its relation (`= 12` below `3 \cdo
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from stepmill.verifiers.arithmetic_tokens import (
     BREAK,
@@ -66,9 +67,21 @@ def resolve(tokens: list[Token]) -> list[Token]:
     return out
 
 
-def clauses(tokens: list[Token]) -> Iterator[tuple[Token | None, list[Token]]]:
-    """Each clause with an equation in it, and the break before it (None at the start)."""
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A run of tokens with an equation in it."""
+
+    tokens: list[Token]
+    before: Token | None
+    """The break before it; None at the start of the text."""
+    listed: list[Token]
+    """The tokens before that break when it is a comma: the clause may be part of a list."""
+
+
+def clauses(tokens: list[Token]) -> Iterator[Clause]:
+    """Each clause that has a relation, in order."""
     current: list[Token] = []
+    listed: list[Token] = []
     before: Token | None = None
     has_relation = False
     for i, token in enumerate(tokens):
@@ -79,10 +92,11 @@ def clauses(tokens: list[Token]) -> Iterator[tuple[Token | None, list[Token]]]:
             continue
         else:
             if has_relation:
-                yield before, current
+                yield Clause(current, before, listed)
+            listed = current if token.text == "," and not has_relation else []
             current, before, has_relation = [], token, False
     if has_relation:
-        yield before, current
+        yield Clause(current, before, listed)
 
 
 def _chain_goes_on(tokens: list[Token], i: int) -> bool:

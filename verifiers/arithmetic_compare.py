@@ -21,6 +21,7 @@ _CLOSE = Fraction(1, 100)
 _APPROXIMATE = Fraction(1, 10)
 """Relative difference up to which a claim with ≈, or one in a text that rounds, is left open."""
 
+_MONEY = {"$": "dollar", "\\$": "dollar", "€": "euro", "¢": "cent", "£": "£", "¥": "¥", "₹": "₹"}
 _AROUND = 200
 """Characters on both sides of a claim that are searched for words of rounding."""
 
@@ -42,14 +43,18 @@ class Equation:
     """The step."""
     left: Side
     right: Side
-    approximate: bool
+    approximate: bool = False
     """The relation is ≈."""
-    in_words: bool
+    in_words: bool = False
     """The relation is a word, such as `equals`."""
-    clause_units: Collection[str]
+    chained: bool = False
+    """Another relation stands before the left side."""
+    clause_units: Collection[str] = ()
     """Words of the clause that are measures, outside the sides too."""
-    ahead: Sequence[Token]
-    """Those of them that stand before the left side and outside any chain."""
+    ahead: Sequence[Token] = ()
+    """Tokens of the clause before the left side, where that is the first of its chain."""
+    listed: Sequence[Token] = ()
+    """Tokens before the comma that the left side follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def compare(
     if rounding:
         return Comparison(*rounding, x, y)
     reason = (
-        _rounded_inside(equation, x, y, rounds, inexact)
+        _rounded_inside(equation, x, y, rounds, names, inexact)
         or _second_reading(equation, a, b, names)
         or _unit_reason(equation, x, y)
     )
@@ -94,17 +99,40 @@ def _speaks_of_rounding(equation: Equation) -> bool:
 
 
 def _rounded_inside(
-    equation: Equation, x: Value, y: Value, rounds: bool, inexact: Collection[str]
+    equation: Equation,
+    x: Value,
+    y: Value,
+    rounds: bool,
+    names: Mapping[str, Value],
+    inexact: Collection[str],
 ) -> str | None:
     """Whether numbers inside the expressions may be rounded by so much."""
     gap, size = abs(Fraction(x) - y), max(abs(Fraction(x)), abs(Fraction(y)))
-    tokens = [*equation.left.tokens, *equation.right.tokens]
-    if gap <= _CLOSE * size and any(
-        token.places or token.percent if token.kind == NUMBER else token.text in inexact
-        for token in tokens
-    ):
-        return "rounded-inside"
+    if gap <= _CLOSE * size:
+        tokens = [*equation.left.tokens, *equation.right.tokens]
+        if any(token.text in inexact for token in tokens):
+            return "rounded-inside"
+        if gap <= _slack(equation.left, x, names) + _slack(equation.right, y, names):
+            return "rounded-inside"
     return "approximate" if rounds and gap <= _APPROXIMATE * size else None
+
+
+def _slack(side: Side, value: Value, names: Mapping[str, Value]) -> Fraction:
+    """How far the value moves when every decimal moves by one unit of its last place."""
+    total = Fraction(0)
+    for i, token in enumerate(side.tokens):
+        if token.kind != NUMBER or token.value is None or not (token.places or token.percent):
+            continue
+        places = token.places if token.places >= 0 else len(token.text.partition(".")[2])
+        moved = Token(NUMBER, token.text, token.start, token.end, token.glued)
+        moved.percent = token.percent
+        moved.value = token.value + Fraction(1, 10**places)
+        try:
+            other = evaluate([*side.tokens[:i], moved, *side.tokens[i + 1 :]], names).value
+        except Unread:
+            continue
+        total += abs(Fraction(other) - value)
+    return total
 
 
 def _second_reading(
@@ -219,19 +247,14 @@ def _unit_reason(equation: Equation, x: Value, y: Value) -> str | None:
     }
     if any(len(unit) == 1 and unit.isalpha() for unit in inside):
         return "unit-or-name"  # 5 m: metres, or five times m
-    signs = {unit for unit in inside if unit in "$€£¥₹¢"}
+    money = {_MONEY.get(unit, unit.rstrip("s")) for unit in inside if _is_money(unit)}
+    own = {unit.rstrip("s") for unit in inside if unit in MEASURES}
     kinds: dict[str, set[str]] = {}
-    for word in named:
-        if word in MEASURES:
-            kinds.setdefault(MEASURES[word], set()).add(word.rstrip("s"))
-    own = {word.rstrip("s") for word in inside if word in MEASURES}
-    if len(own) > 1 and any(len(own & kind) > 1 for kind in kinds.values()):
+    for word in named & MEASURES.keys():
+        kinds.setdefault(MEASURES[word], set()).add(word.rstrip("s"))
+    if len(money) > 1 or any(len(own & kind) > 1 for kind in kinds.values()) or _mixed_nouns(left):
         return "mixed-units"
-    if "¢" in signs and len(signs) > 1:
-        return "mixed-units"
-    if _mixed_nouns(left):
-        return "mixed-units"
-    if x and y and (named or signs):
+    if x and y and (named or money):
         ratio = Fraction(x) / y
         ratio = 1 / ratio if abs(ratio) < 1 else ratio
         if ratio in _RATIOS:
@@ -239,6 +262,10 @@ def _unit_reason(equation: Equation, x: Value, y: Value) -> str | None:
             if two_units or (ratio not in _COMMON_RATIOS and (named or ratio == 100)):
                 return "unit-conversion"
     return None
+
+
+def _is_money(unit: str) -> bool:
+    return unit in _MONEY or MEASURES.get(unit) == "money"
 
 
 def _mixed_nouns(side: Side) -> bool:

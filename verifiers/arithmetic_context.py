@@ -12,8 +12,8 @@ from stepmill.verifiers.arithmetic_clauses import BULLET
 from stepmill.verifiers.arithmetic_compare import Equation
 from stepmill.verifiers.arithmetic_eval import Unread, evaluate
 from stepmill.verifiers.arithmetic_sides import Side
-from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, Token, Value
-from stepmill.verifiers.arithmetic_words import DENIED, REDEFINED, TRIED
+from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, WORD, Token, Value
+from stepmill.verifiers.arithmetic_words import DENIED, REDEFINED, STATES, TRIED
 
 _SENTENCE_END = re.compile(r"(?<=[a-z)\]}\d$%*])[.!?](?=\s|$)|\n")
 _LOOK_BACK = 400
@@ -55,7 +55,9 @@ def excuse(equation: Equation, x: Value, y: Value) -> str | None:
         return "list-mark"
     if right.operators and right.tokens[0].value == x:
         return "running-total"  # 3 * 4 = 12 + 5 = 17
-    if _explains(x, y, equation.ahead):
+    if equation.chained and _ends_in(left, y):
+        return "running-total"  # 3 * 4 = 12 + 5 * 2 = 10
+    if _is_cut(equation.ahead) or _explains(x, y, [*equation.ahead, *equation.listed]):
         return "number-before"
     if is_tried(text, left.start):
         return "tried"
@@ -70,6 +72,28 @@ def _negated(side: Side) -> Value | None:
         return evaluate([minus, *side.tokens]).value
     except Unread:
         return None
+
+
+def _ends_in(side: Side, y: Value) -> bool:
+    """Whether what follows one of the additive signs of a side comes to `y`."""
+    for i, token in enumerate(side.tokens):
+        if i and token.kind == OPERATOR and token.text in "+-":
+            try:
+                if evaluate(side.tokens[i + 1 :]).value == y:
+                    return True
+            except Unread:
+                continue
+    return False
+
+
+def _is_cut(ahead: Sequence[Token]) -> bool:
+    """Whether a number stands before that the words after it may join to the expression.
+
+    `20 pens at $3 + $2 = $62`: only words such as `is` or `so` make sure that nothing is joined.
+    """
+    if not any(token.kind == NUMBER for token in ahead):
+        return False
+    return ahead[-1].kind != WORD or ahead[-1].text.lower() not in STATES
 
 
 def _explains(x: Value, y: Value, before: Sequence[Token]) -> bool:

@@ -306,6 +306,8 @@ def _left_refusal(segment: Sequence[Token], i: int, left: Token, side: Side, cha
         k -= 1
     if k >= 0 and segment[k].kind == OPERATOR:
         return "cut-left"  # 25 classmates + his 1 teacher + 1
+    if k >= 0 and segment[k].kind == NUMBER and k == i - 2 and left.text in MEASURES:
+        return "compound"  # 1 hour 45 minutes - 30 minutes
     if not side.operators:
         return "bare-number"  # 3 miles less = 20 - 3
     if side.tokens[0].kind == OPERATOR:

@@ -57,7 +57,7 @@ class Token:
 _TOKEN = re.compile(
     r"""[ \t\r\f\v\u00a0\u2009\u202f]*+(?:
       (?P<number>(?:\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})++(?!\d)(?:\.\d++)?|\d++(?:\.\d++)?|\.\d++)
-        (?P<dots>\.{3}|…|\\[lc]?dots(?![A-Za-z]))?
+        (?P<dots>\.{3}|…|\\[lc]?dots(?![A-Za-z])|\.?\\(?:overline|bar|dot)\s*\{?\d{1,20}\}?)?
         (?P<percent>\s?\\?%|\s(?:percent|per\ cent)\b)?)
     | (?P<name>[A-Za-zα-ωΑ-Ω]_(?:[^\W_]|\{\w{1,8}\}))
     | (?P<word>LETTER++(?:['’]LETTER++|(?<=LETTER{2})-LETTER{2,}+)*+)
@@ -160,27 +160,31 @@ def small_number(value: int, start: int, end: int) -> Token:
 
 def _number(match: re.Match[str], start: int, end: int, glued: bool) -> Token:
     written = match["number"]
+    dots, percent = match["dots"], match["percent"]
     token = Token(NUMBER, written, start, end, glued)
+    token.percent = percent is not None
     digits = written
-    if match["percent"]:
-        token.percent = True
-        digits = digits[: match.start("percent") - start]
-    dots = match["dots"]
-    if dots:
-        digits = digits[: match.start("dots") - start]
+    if dots or percent:
+        digits = digits[: match.start("dots" if dots else "percent") - start]
     if "," in digits or "\\" in digits:
         digits = digits.replace("{,}", "").replace("\\,", "").replace(",", "")
     if len(digits) > MAX_DIGITS:
         return token
+    token.text = digits
     whole, point, decimals = digits.partition(".")
     if point:
         token.places = len(decimals)
         token.value = simple(Fraction(int(whole + decimals), 10 ** len(decimals)))
     else:
         token.value = int(digits)
-    if dots:
+    if dots and "\\" in dots and dots[-1] in "0123456789}":
+        repeated = "".join(filter(str.isdigit, dots))
+        scale = 10 ** len(decimals) * (10 ** len(repeated) - 1)
+        token.value = simple(token.value + Fraction(int(repeated), scale))
+        token.places = 0
+        token.text = f"{digits}({repeated})"
+    elif dots:
         token.places = -1
-    token.text = digits
     return token
 
 
@@ -205,6 +209,6 @@ def _break(text: str, mark: str, start: int, end: int, glued: bool, before: list
     if mark == "!" and glued and before and before[-1].kind in (NUMBER, CLOSE, FACTORIAL, NAME):
         if _AFTER_FACTORIAL.match(text, end):
             kind = FACTORIAL
-    elif mark == ":" and text[start - 1 : start].isdigit() and text[end : end + 1].isdigit():
-        kind = OTHER  # a clock or a ratio
+    elif mark in ":," and text[start - 1 : start].isdigit() and text[end : end + 1].isdigit():
+        kind = OTHER  # a clock, a ratio, a decimal comma
     return Token(kind, mark, start, end, glued)

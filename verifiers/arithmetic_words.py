@@ -60,6 +60,14 @@ NOT_UNITS = _words(
 )
 """After a number: no unit, so what follows is not part of the expression."""
 
+STATES = _words(
+    """is are was were be been being so then therefore thus hence gives give gave get gets got make
+    makes made have has had equals equal earn earns earned pay pays paid spend spends spent cost
+    costs total totals need needs needed left which that that's it's there's they're he's she's
+    calculate compute because since"""
+)
+"""Directly before an expression: what is stated begins here."""
+
 LINKS = _words("for in on into among across during per each every about using within")
 """After a value: what follows tells more of it, and is not a second part of it."""
 
