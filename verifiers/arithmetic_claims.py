@@ -29,7 +29,7 @@ MAX_CLAUSE = 2000
 """Nor is a clause with more tokens."""
 
 _ANNOTATION = re.compile(r"<<([^<>\n]{1,400})>>")
-_MAY_CLAIM = re.compile(r"[=≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b")
+_MAY_CLAIM = re.compile(r"[=≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b|[\d)}$] is [$€£¥₹\d]")
 _HAS_NO_VALUE = frozenset({"unknown-name", "irrational", "too-large", "division-by-zero"})
 _NOTHING = Refusal("")
 

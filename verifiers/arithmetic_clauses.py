@@ -22,7 +22,7 @@ from stepmill.verifiers.arithmetic_tokens import (
     WORD,
     Token,
 )
-from stepmill.verifiers.arithmetic_words import CHANGES_NEXT, FUNCTIONS
+from stepmill.verifiers.arithmetic_words import CHANGES_NEXT, FUNCTIONS, SCALES
 
 BULLET = "bullet"
 """Text of the break that stands for a list mark `-`, which could also be a sign."""
@@ -30,6 +30,7 @@ BULLET = "bullet"
 _LONGEST_SPOKEN = 30
 """Tokens before `is` among which the operator of its expression is looked for."""
 
+_NO_REMARK = (CHANGES_NEXT | SCALES.keys()) - {"of", "and", "per"}
 _VALUE_ENDS = frozenset({NUMBER, CLOSE})
 _VALUE_STARTS = frozenset({NUMBER, OPEN, CURRENCY, FRACTION, ROOT})
 _WORD_OPERATORS = {"times": "*", "plus": "+", "minus": "-", "multiplied": "*", "divided": "/"}
@@ -171,9 +172,16 @@ def _word_operator(tokens: list[Token], i: int, out: list[Token], lower: str) ->
 
 
 def _states_value(out: list[Token], tokens: list[Token], i: int) -> bool:
-    """Whether `is` stands for `=`: between an expression without units and a number."""
-    if i + 1 >= len(tokens) or tokens[i + 1].kind not in (NUMBER, CURRENCY):
-        return False
+    """Whether `is` stands for `=`.
+
+    It does between an expression without units and a number that ends its clause; a unit of few
+    words may follow the number.
+    """
+    j = i + 1
+    while j < len(tokens) and tokens[j].kind in (CURRENCY, NUMBER, WORD) and j - i <= 4:
+        j += 1
+    if j == i + 1 or tokens[i + 1].kind == WORD or (j < len(tokens) and tokens[j].kind != BREAK):
+        return False  # 5^8 is 5 raised to the power of 8
     if not out or out[-1].kind not in _VALUE_ENDS:
         return False
     for token in reversed(out[-_LONGEST_SPOKEN:-1]):
@@ -236,7 +244,7 @@ def _remark_end(tokens: list[Token], i: int) -> int:
         return 0
     j = i + 1
     while j < len(tokens) and j - i < 12 and tokens[j].kind == WORD:
-        if len(tokens[j].text) < 2 or tokens[j].text.lower() in CHANGES_NEXT - {"of", "and", "per"}:
+        if len(tokens[j].text) < 2 or tokens[j].text.lower() in _NO_REMARK:
             return 0
         j += 1
     return j + 1 if i + 1 < j < len(tokens) and tokens[j].kind == CLOSE else 0

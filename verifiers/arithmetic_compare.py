@@ -22,6 +22,8 @@ _APPROXIMATE = Fraction(1, 10)
 """Relative difference up to which a claim with ≈, or one in a text that rounds, is left open."""
 
 _MONEY = {"$": "dollar", "\\$": "dollar", "€": "euro", "¢": "cent", "£": "£", "¥": "¥", "₹": "₹"}
+_FLOAT_PLACES = 10
+"""A decimal this long comes from floating point, whose last digits are noise."""
 _AROUND = 200
 """Characters on both sides of a claim that are searched for words of rounding."""
 
@@ -174,9 +176,8 @@ def rounded(
         unit /= 100
     gap = abs(Fraction(exact) - shown)
     if number.places:
-        if gap < unit:
-            return Verdict.CORRECT, "rounded"
-        return None
+        by_machine = number.places >= _FLOAT_PLACES and gap * 10**9 <= abs(Fraction(shown))
+        return (Verdict.CORRECT, "rounded") if gap < unit or by_machine else None
     if gap < unit and (not isinstance(exact, int) or number.percent):
         if rounds:
             return Verdict.CORRECT, "rounded"
