@@ -92,6 +92,7 @@ def test_only_what_is_not_stored_is_missing(tmp_path):
     assert ledger.missing("policy", "p", BARE, 4) == [1, 3]
     assert ledger.missing("policy", "p", TWO_STEPS, 1) == [0]
     assert ledger.missing("another", "p", BARE, 1) == [0]
+    assert ledger.missing("policy", "p", Prefix("3 + 3?"), 1) == [0]
     ledger.close()
 
 
