@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
+from stepmill.annotators.judge import Judge
 from stepmill.annotators.omegaprm import OmegaPRM, OmegaPRMSettings
 from stepmill.annotators.rollouts import (
     PrefixProbe,
@@ -87,6 +88,9 @@ class AnnotatedProblem:
     surplus: Counter[str] = field(default_factory=Counter)
     """Solutions left out, by reason: `duplicate`, `enough-correct`, …; for a tree also
     `not-searched`, `prefix-not-alive` and `outcome-unknown`."""
+    spared: int = 0
+    """Wrong solutions that were not searched, since the judge was asked first and finds no error in
+    them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ class Annotator:
         checker: name and version of the answer check, for evidence.
         solutions: how many and which.
         search: which search.
+        judge: asked about every solution; None: nobody is.
     """
 
     solver: Sampler
@@ -108,6 +113,7 @@ class Annotator:
     checker: str
     solutions: SolutionSettings
     search: OmegaPRMSettings | StepSearchSettings
+    judge: Judge | None = None
 
     async def annotate(self, problem: Problem) -> AnnotatedProblem:
         """Sample solutions of `problem` and gather evidence about their steps."""
@@ -122,14 +128,39 @@ class Annotator:
             found = await tree.search(root, drawn)
             result.solutions, result.evidence = found.solutions, found.evidence
             result.surplus.update(found.surplus)
+            result.evidence += await self._judge_each(problem, result.solutions)
         else:
             result.solutions = self._choose(problem, drawn, result.surplus)
-            if isinstance(self.search, StepSearchSettings) and self._worth_searching(result):
-                result.evidence = await self._search_each(
-                    problem, result.solutions, root, self.search
-                )
+            result.evidence = await self._search_and_judge(problem, result, root)
         result.evidence += self._whole_solution_evidence(result.solutions, root)
         return result
+
+    async def _search_and_judge(
+        self, problem: Problem, result: AnnotatedProblem, root: Tally
+    ) -> list[Evidence]:
+        """What the search and the judge say of the solutions chosen, the search's rows first."""
+        if self.judge is None or not self.judge.settings.first:
+            found = await all_of(
+                [
+                    self._search_each(problem, result, result.solutions, root),
+                    self._judge_each(problem, result.solutions),
+                ]
+            )
+            return [row for rows in found for row in rows]
+        judged = await self._judge_each(problem, result.solutions)
+        sound = {row.solution_id for row in judged if row.verdict is not Verdict.INCORRECT}
+        spared = [
+            s for s in result.solutions if s.id in sound and s.outcome.verdict is Verdict.INCORRECT
+        ]
+        result.spared = len(spared)
+        searched = [s for s in result.solutions if s not in spared]
+        return await self._search_each(problem, result, searched, root) + judged
+
+    async def _judge_each(self, problem: Problem, solutions: Sequence[Solution]) -> list[Evidence]:
+        judge = self.judge
+        if judge is None:
+            return []
+        return await all_of(judge.evidence(problem, s) for s in solutions if s.steps)
 
     def _worth_searching(self, result: AnnotatedProblem) -> bool:
         if self.solutions.keep == "all":
@@ -175,10 +206,13 @@ class Annotator:
     async def _search_each(
         self,
         problem: Problem,
+        result: AnnotatedProblem,
         solutions: Sequence[Solution],
         root: Tally,
-        settings: StepSearchSettings,
     ) -> list[Evidence]:
+        settings = self.search
+        if isinstance(settings, OmegaPRMSettings) or not self._worth_searching(result):
+            return []
         wanted = {Verdict.INCORRECT}
         if settings.annotate == "all":
             wanted.add(Verdict.CORRECT)

@@ -1,6 +1,7 @@
 """The configuration of a run: one YAML file, checked once, with near misses suggested.
 
-    name, problems, policy, [completer], segmenter, solutions, checker, search, label, dataset, run
+    name, problems, policy, [completer], [judge], segmenter, solutions, checker, search, label,
+    dataset, run
 
 The settings of a part are defined beside the part; here they are only put together, read, and
 explained when they are wrong. `gather_part` is what decides the evidence: it is the run's
@@ -14,6 +15,7 @@ import yaml
 from pydantic import Field, ValidationError, field_validator
 
 from stepmill.annotators.annotate import SearchSettings, SolutionSettings, StepSearchSettings
+from stepmill.annotators.judge import JudgeSettings
 from stepmill.engines.base import ENGINES, Engine, Policy
 from stepmill.engines.kinds import load_engine_kinds
 from stepmill.errors import UserError
@@ -81,6 +83,10 @@ class PolicySettings(Settings):
         return Policy(engine, self.sampling.params(), seed)
 
 
+class JudgePartSettings(PolicySettings, JudgeSettings):
+    """A model that judges solutions, and how it is asked."""
+
+
 class RunSettings(Settings):
     """How the work is cut and driven; none of it changes what is found, but for the seed."""
 
@@ -108,6 +114,8 @@ class Config(Settings):
     """Writes the solutions."""
     completer: PolicySettings | None = None
     """Draws the rollouts; the policy itself when it is left out."""
+    judge: JudgePartSettings | None = None
+    """Asked for the first wrong step of each solution; nobody is asked when it is left out."""
     segmenter: SegmenterSettings = LineSettings()
     """Cuts solutions into steps."""
     solutions: SolutionSettings = SolutionSettings()
@@ -130,6 +138,7 @@ class Config(Settings):
             include={
                 "policy",
                 "completer",
+                "judge",
                 "segmenter",
                 "solutions",
                 "checker",
@@ -234,8 +243,9 @@ def schema() -> dict[str, Any]:
         kind["required"] = ["kind", *kind.get("required", [])]
         kinds[f"engine-{name}"] = kind
     found["$defs"].update(kinds)
-    found["$defs"]["PolicySettings"]["properties"]["engine"] = {
-        "description": "`kind` and the settings of that kind.",
-        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
-    }
+    for part in ("PolicySettings", "JudgePartSettings"):
+        found["$defs"][part]["properties"]["engine"] = {
+            "description": "`kind` and the settings of that kind.",
+            "oneOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
+        }
     return found

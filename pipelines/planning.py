@@ -40,6 +40,8 @@ class Plan:
     """Completions drawn from bare problems."""
     rollouts: Amount
     """Completions drawn from prefixes."""
+    replies: Amount
+    """Replies of the judge."""
     tokens: Amount
     """Generated tokens."""
     seconds: float | None
@@ -54,13 +56,16 @@ def bound(config: Config, steps: int) -> Plan:
     n = len(problems.problems)
     drawn = n * config.solutions.n
     rollouts = n * _rollouts_per_problem(config, steps)
+    replies = n * _replies_per_problem(config)
     limit = config.policy.sampling.max_tokens
+    judge_limit = config.judge.sampling.max_tokens if config.judge else 0
     return Plan(
         problems=n,
         set_aside=problems.counts(),
         solutions=Amount(drawn),
         rollouts=Amount(rollouts),
-        tokens=Amount((drawn + rollouts) * limit),
+        replies=Amount(replies),
+        tokens=Amount((drawn + rollouts) * limit + replies * judge_limit),
         seconds=None,
         basis=f"upper bounds for solutions of {steps} steps and completions of {limit} tokens;"
         " --pilot 5 measures instead",
@@ -79,6 +84,17 @@ def _rollouts_per_problem(config: Config, steps: int) -> int:
     if search.annotate == "all":
         solutions += config.solutions.max_correct
     return min(config.solutions.n, solutions) * prefixes * search.k
+
+
+def _replies_per_problem(config: Config) -> int:
+    """Draws from the judge for one problem at most; a tree may keep more solutions than this."""
+    judge, chosen = config.judge, config.solutions
+    if judge is None:
+        return 0
+    kept = min(chosen.n, chosen.max_wrong + chosen.max_correct)
+    if isinstance(config.search, OmegaPRMSettings):
+        kept = chosen.n
+    return kept * (judge.votes + judge.retries)
 
 
 def pilot(config: Config, n: int) -> Plan:
@@ -103,6 +119,7 @@ def pilot(config: Config, n: int) -> Plan:
         set_aside=problems.counts(),
         solutions=_scaled(cost["solutions"], total),
         rollouts=_scaled(cost["rollouts"], total),
+        replies=_scaled(cost["replies"], total),
         tokens=_scaled(cost["tokens"], total),
         seconds=seconds * total / n,
         basis=f"a pilot of {n} problems; ± is one standard error over problems. A longer run"
@@ -111,17 +128,20 @@ def pilot(config: Config, n: int) -> Plan:
 
 
 def _cost_per_problem(out: Path) -> pl.DataFrame:
-    ids = pl.scan_parquet(out / "problems" / "*.parquet").select(problem_id="id")
+    ids = pl.scan_parquet(out / "problems" / "*.parquet").select(problem_id="id", asked="question")
+    own = pl.col("question") == pl.col("asked")  # a judge is asked another question
     spent = (
         pl.scan_parquet(out / "rollouts" / "*.parquet")
+        .join(ids, on="problem_id")
         .group_by("problem_id")
         .agg(
-            solutions=(pl.col("prefix") == "").sum(),
-            rollouts=(pl.col("prefix") != "").sum(),
+            solutions=(own & (pl.col("prefix") == "")).sum(),
+            rollouts=(own & (pl.col("prefix") != "")).sum(),
+            replies=(~own).sum(),
             tokens=pl.col("n_tokens").sum(),
         )
     )
-    return ids.join(spent, on="problem_id", how="left").fill_null(0).collect()
+    return ids.select("problem_id").join(spent, on="problem_id", how="left").fill_null(0).collect()
 
 
 def _scaled(per_problem: pl.Series, total: int) -> Amount:

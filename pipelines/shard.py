@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from stepmill.annotators.annotate import AnnotatedProblem, Annotator
+from stepmill.annotators.judge import JUDGE
 from stepmill.errors import EngineDead, EngineError, Stopped
 from stepmill.pipelines import schema, tables
 from stepmill.pipelines.ledger import Ledger, LedgerRow
@@ -143,7 +144,7 @@ def write_shard(
         },
         "began": round(began, 3),
         "ended": round(time.time(), 3),
-        "figures": shard_figures(annotated, result.refused, rows),
+        "figures": shard_figures(shard.problems, annotated, result.refused, rows),
         "spending": asdict(spending),
         "refused": result.refused,
     }
@@ -157,11 +158,18 @@ def problems_key(problems: Iterable[Problem]) -> str:
 
 
 def shard_figures(
-    annotated: Sequence[AnnotatedProblem], refused: dict[str, str], rows: Sequence[LedgerRow]
+    problems: Iterable[Problem],
+    annotated: Sequence[AnnotatedProblem],
+    refused: dict[str, str],
+    rows: Sequence[LedgerRow],
 ) -> dict[str, Any]:
     """Counts that add up over shards: each value is an integer or a mapping of such."""
-    outcomes = [row.outcome for row in rows if row.outcome is not None]
-    bare = [row for row in rows if not row.prefix.text]
+    questions = {p.id: p.question for p in problems}
+    # What is asked of a judge is another question than the problem's.
+    drawn = [row for row in rows if row.prefix.question == questions[row.problem_id]]
+    outcomes = [row.outcome for row in drawn if row.outcome is not None]
+    bare = [row for row in drawn if not row.prefix.text]
+    judged = [e for a in annotated for e in a.evidence if e.channel == JUDGE]
     return {
         "problems": {
             "searched": sum(not a.skipped for a in annotated),
@@ -175,14 +183,20 @@ def shard_figures(
         "solutions": dict(Counter(str(s.outcome.verdict) for a in annotated for s in a.solutions)),
         "surplus": dict(sum((Counter(a.surplus) for a in annotated), Counter())),
         "completions": {
-            "total": len(rows),
+            "total": len(drawn),
             "from_problem": len(bare),
-            "from_prefix": len(rows) - len(bare),
+            "from_prefix": len(drawn) - len(bare),
             **Counter(str(o.verdict) for o in outcomes),
         },
         "unknown_reasons": dict(
             Counter(o.reason for o in outcomes if o.verdict is Verdict.UNKNOWN)
         ),
+        "judge": {
+            "replies": len(rows) - len(drawn),
+            "solutions": len(judged),
+            "unread": sum(e.n_truncated + e.n_unknown for e in judged),
+            "spared": sum(a.spared for a in annotated),
+        },
         "tokens": {
             "generated": sum(r.completion.n_tokens for r in rows),
             "prompt": sum(r.completion.prompt_tokens for r in rows),

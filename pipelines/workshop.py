@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stepmill.annotators.annotate import AnnotatedProblem, Annotator
+from stepmill.annotators.judge import Judge, NoAnswerCheck
+from stepmill.annotators.judge_prompt import load_prompt
 from stepmill.engines.base import Engine, Policy
-from stepmill.pipelines.config import Config, check_config
+from stepmill.pipelines.config import Config, PolicySettings, check_config
 from stepmill.pipelines.ledger import Ledger
 from stepmill.pipelines.parts import read_problems, read_rollouts
 from stepmill.pipelines.rundir import RunDir, disk_full, read_run_yaml
@@ -97,20 +99,24 @@ class Workshop:
             UserError: a model or server cannot be used.
         """
         self._thread.start()
-        settings = self.config.policy
-        self._engines["policy"] = settings.open_engine()
-        completer = self.config.completer
-        if completer is not None:
-            same = completer.engine == settings.engine
-            self._engines["completer"] = (
-                self._engines["policy"] if same else completer.open_engine()
-            )
+        opened: list[tuple[PolicySettings, Engine]] = []
+        for role, settings in self._roles().items():
+            same = (engine for other, engine in opened if other.engine == settings.engine)
+            self._engines[role] = next(same, None) or settings.open_engine()
+            opened.append((settings, self._engines[role]))
         for engine in self._distinct_engines():
             self._run(engine.start())
         self.rundir.claim_policy(self._facts())
 
+    def _roles(self) -> dict[str, PolicySettings]:
+        """Settings of the policies that the configuration names, by role."""
+        config = self.config
+        named = {"policy": config.policy, "completer": config.completer, "judge": config.judge}
+        return {role: settings for role, settings in named.items() if settings is not None}
+
     def _facts(self) -> dict[str, Any]:
-        policies = self.policies()
+        policies, judge = self.policies(), self.config.judge
+        template = {} if judge is None else {"judge_prompt": load_prompt(judge.template).digest}
         return {
             "policies": {
                 role: {
@@ -121,6 +127,7 @@ class Workshop:
                 for role, policy in policies.items()
             },
             "checker": self._checker.version,
+            **template,
             "simulated": any(engine.simulated for engine in self._distinct_engines()),
         }
 
@@ -128,13 +135,13 @@ class Workshop:
         return list({id(e): e for e in self._engines.values()}.values())
 
     def policies(self) -> dict[str, Policy]:
-        """The policies by their role, `policy` and (always) `completer`."""
+        """The policies by their role: `policy`, `completer` (always) and `judge` (if any)."""
         seed = self.config.run.seed
-        policy = self.config.policy.policy(self._engines["policy"], seed)
-        if self.config.completer is None:
-            return {"policy": policy, "completer": policy}
-        completer = self.config.completer.policy(self._engines["completer"], seed)
-        return {"policy": policy, "completer": completer}
+        found = {
+            role: settings.policy(self._engines[role], seed)
+            for role, settings in self._roles().items()
+        }
+        return {"policy": found["policy"], "completer": found["policy"], **found}
 
     def work_on(self, index: int) -> dict[str, Any]:
         """Do one shard, or find it done; returns its manifest.
@@ -164,11 +171,19 @@ class Workshop:
         try:
             policies = self.policies()
             samplers = {
-                role: LedgerSampler(policy, ledger, self._checker, self.in_flight, stop, spending)
+                role: LedgerSampler(
+                    policy,
+                    ledger,
+                    NoAnswerCheck() if role == "judge" else self._checker,
+                    self.in_flight,
+                    stop,
+                    spending,
+                )
                 for role, policy in policies.items()
             }
             if policies["completer"] is policies["policy"]:
                 samplers["completer"] = samplers["policy"]
+            asking = self.config.judge
             annotator = Annotator(
                 samplers["policy"],
                 samplers["completer"],
@@ -176,6 +191,10 @@ class Workshop:
                 self._checker.version,
                 self.config.solutions,
                 self.config.search,
+                judge=asking
+                and Judge(
+                    samplers["judge"], asking, load_prompt(asking.template), self.config.run.seed
+                ),
             )
             result = await annotate_problems(
                 annotator,

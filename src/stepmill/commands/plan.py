@@ -44,6 +44,8 @@ def main(options: argparse.Namespace) -> int:
         print(f"  set aside: {n:,} {reason}")
     print(f"solutions  {_amount(plan.solutions)}")
     print(f"rollouts   {_amount(plan.rollouts)}")
+    if plan.replies.total:
+        print(f"replies    {_amount(plan.replies)} of the judge")
     print(f"tokens     {_amount(plan.tokens)}")
     if plan.seconds is not None:
         print(f"time       {estimate(plan.seconds, 1):>14}")

@@ -2,7 +2,7 @@
 
 import importlib
 
-MODULES = ("embedded", "replay", "server", "simulated", "vllm")
+MODULES = ("embedded", "replay", "server", "simulated", "simulated_judge", "vllm")
 
 
 def load_engine_kinds() -> None:
