@@ -29,7 +29,7 @@ MAX_CLAUSE = 2000
 """Nor is a clause with more tokens."""
 
 _ANNOTATION = re.compile(r"<<([^<>\n]{1,400})>>")
-_MAY_CLAIM = re.compile(r"[=≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b|[\d)}$] is [$€£¥₹\d]")
+_MAY_CLAIM = re.compile(r"[≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b|[\d)}$] is [$€£¥₹\d]")
 _HAS_NO_VALUE = frozenset({"unknown-name", "irrational", "too-large", "division-by-zero"})
 _NOTHING = Refusal("")
 
@@ -45,7 +45,7 @@ class StepReader:
     def __init__(self, question: str) -> None:
         self.names = Names()
         self._expression = QuestionExpression(question)
-        self._redefined_before = redefines(question[:MAX_CHARACTERS])
+        self._question = question[:MAX_CHARACTERS]
         self._redefined: bool | None = None  # by the present step; None until it is asked for
         self._in_question = True
         self.read(question)
@@ -55,7 +55,7 @@ class StepReader:
         """Findings on the claims of the next step, in the order of the text."""
         if len(text) > MAX_CHARACTERS:
             return [_finding(text, 0, 0, Comparison(Verdict.UNKNOWN, "too-large"))]
-        if not _MAY_CLAIM.search(text):
+        if "=" not in text and not _MAY_CLAIM.search(text):
             return []
         self._redefined = None
         findings = self._annotations(text) if "<<" in text else []
@@ -71,8 +71,8 @@ class StepReader:
             if not relation:
                 continue
             middle = match.start(1) + len(stated)
-            left = whole(resolve(tokenize(text, match.start(1), middle)))
-            right = whole(resolve(tokenize(text, middle + 1, match.end(1))))
+            left = whole(tokenize(text, match.start(1), middle))
+            right = whole(tokenize(text, middle + 1, match.end(1)))
             if isinstance(left, Side) and isinstance(right, Side):
                 result = self._judge(Equation(text, left, right))
                 findings.append(_finding(text, match.start(1), match.end(1), result))
@@ -151,7 +151,7 @@ class StepReader:
     def _is_redefined(self, text: str) -> bool:
         """Whether the question or this step uses numbers or signs in another meaning."""
         if self._redefined is None:
-            self._redefined = self._redefined_before or redefines(text)
+            self._redefined = redefines(text) or redefines(self._question)
         return self._redefined
 
     def _values_used(self, left: Side, right: Side) -> dict[str, JsonValue]:

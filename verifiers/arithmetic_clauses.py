@@ -34,6 +34,8 @@ _NO_REMARK = (CHANGES_NEXT | SCALES.keys()) - {"of", "and", "per"}
 _VALUE_ENDS = frozenset({NUMBER, CLOSE})
 _VALUE_STARTS = frozenset({NUMBER, OPEN, CURRENCY, FRACTION, ROOT})
 _WORD_OPERATORS = {"times": "*", "plus": "+", "minus": "-", "multiplied": "*", "divided": "/"}
+_SPOKEN = _WORD_OPERATORS.keys() | FUNCTIONS | {"of", "is", "equal", "equals"}
+"""Words that may be more than words."""
 _LINE_ENDS = frozenset({"\n", "\\\\", "\\[", "\\]"})
 
 
@@ -46,7 +48,11 @@ def resolve(tokens: list[Token]) -> list[Token]:
         token = tokens[i]
         kind = token.kind
         if kind == WORD:
-            i = _word(tokens, i, out)
+            if len(token.text) > 1 and token.text.lower() not in _SPOKEN:
+                out.append(token)
+                i += 1
+            else:
+                i = _word(tokens, i, out)
             continue
         if kind == OPERATOR:
             if token.text in "*+-" and _starts_line(out) and _is_list_mark(tokens, i):

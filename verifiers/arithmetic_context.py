@@ -15,7 +15,11 @@ from stepmill.verifiers.arithmetic_sides import Side
 from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, WORD, Token, Value
 from stepmill.verifiers.arithmetic_words import DENIED, REDEFINED, STATES, TRIED
 
-_SENTENCE_END = re.compile(r"(?<=[a-z)\]}\d$%*])[.!?](?=\s|$)|\n")
+_SENTENCE_END = re.compile(
+    r"(?<=[a-z)\]}\d$%*])[.!?](?=\s|$)|\n(?=\s*(?:\n|[-*•#]|\d+[.)]|Step\b|Now\b|Next\b))"
+)
+"""A line end alone ends no sentence: formulas stand on lines of their own."""
+
 _LOOK_BACK = 400
 _LOOK_AHEAD = 400
 

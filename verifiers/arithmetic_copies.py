@@ -5,6 +5,7 @@ one number or sign, and has another value than that part, was copied wrongly. A 
 gives no such certainty, so nothing is said of its solutions.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,8 +24,20 @@ from stepmill.verifiers.arithmetic_tokens import (
     tokenize,
 )
 
-_INTRODUCTION = frozenset(
-    ("evaluate", "compute", "simplify", "calculate", "find", "what", "is", "the", "value", "of")
+_INTRODUCTION = (
+    "evaluate",
+    "compute",
+    "simplify",
+    "calculate",
+    "find",
+    "what",
+    "is",
+    "the",
+    "value",
+    "of",
+)
+_MAY_BE_EXPRESSION = re.compile(
+    r"(?:[^A-Za-z\\]++|\\[a-z]*+|(?:" + "|".join(_INTRODUCTION) + r")\b)*+", re.IGNORECASE
 )
 _FEWEST_NUMBERS = 3
 """Shorter expressions are alike by chance."""
@@ -75,7 +88,7 @@ class QuestionExpression:
 
 def _only_expression(question: str) -> list[Token]:
     """Tokens of the expression that the question is; empty when it says anything else."""
-    if len(question) > 10 * _LONGEST:
+    if len(question) > 10 * _LONGEST or not _MAY_BE_EXPRESSION.fullmatch(question):
         return []
     tokens = resolve(tokenize(question))
     while tokens and _is_introduction(tokens[0]):

@@ -72,13 +72,15 @@ def evaluate(
     Raises:
         Unread: when the tokens are no expression, have no rational value, or are too large.
     """
+    if len(tokens) == 1 and (lone := tokens[0]).value is not None and not lone.percent:
+        return Result(lone.value, _PLAIN)  # half of all sides
     if len(tokens) > MAX_TOKENS:
         raise Unread("too-large")
     parser = _Parser(tokens, names, other)
     value = parser.sum(0)
     if parser.at < len(tokens):
         raise Unread("not-an-expression")
-    return Result(value, frozenset(parser.met))
+    return Result(value, frozenset(parser.met) if parser.met else _PLAIN)
 
 
 class _Parser:

@@ -38,7 +38,6 @@ _EXPRESSION = frozenset({
     NUMBER, OPERATOR, OPEN, CLOSE, FRACTION, ROOT, FACTORIAL, CURRENCY, NAME,
 })  # fmt: skip
 _MAX_UNIT_WORDS = 4
-_ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
 
 @dataclass(slots=True)
@@ -260,8 +259,8 @@ def _unit(body: Sequence[Token], i: int, tokens: list[Token], units: list[str]) 
         return "word"
     if word in NOT_UNITS:
         return "word"
-    if previous.kind == NUMBER and token.glued and not _may_be_glued(token.text):
-        return "algebra"
+    if previous.kind != WORD and token.glued and token.text not in MEASURES:
+        return "algebra"  # 2abc
     if token.text != word and token.text not in MEASURES:
         return "algebra"  # capitals make a name: 1Dachshund + 1/4Papillon
     if len(word) < 3 and token.text not in MEASURES and word not in ("a", "of", "in", "per"):
@@ -274,10 +273,6 @@ def _unit(body: Sequence[Token], i: int, tokens: list[Token], units: list[str]) 
         return "word"
     units.append(word)
     return ""
-
-
-def _may_be_glued(word: str) -> bool:
-    return word in MEASURES or (len(word) >= 4 and word not in _ORDINALS)
 
 
 def _product(at: Token) -> Token:
@@ -325,9 +320,7 @@ def _right_refusal(segment: Sequence[Token], i: int) -> str:
     words = [token.text.lower() for token in segment[i:k]]
     if word in ENDS_VALUE_BADLY or "remainder" in words[:4] or "half" in words[:4]:
         return "word-after"
-    if right.glued and segment[i - 1].kind == NUMBER and not _may_be_glued(right.text):
-        return "algebra"
-    if right.text != word and right.glued:
+    if right.glued and segment[i - 1].kind in (NUMBER, CLOSE) and right.text not in MEASURES:
         return "algebra"
     after = segment[k] if k < len(segment) else None
     if after is None:

@@ -109,6 +109,7 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     """Tokens of `text[start:end]`; annotations such as `<<2+3=5>>` are left out."""
     out: list[Token] = []
     clear: list[bool] = []  # for each open bracket, whether it only sets type: \text{...}
+    maths = False  # between \\( and \\), where a word is a product of names
     last = start  # where the text before ends, annotations and type-setting included
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         kind = match.lastgroup
@@ -120,14 +121,16 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
         glued = begin == last
         last = -1 if match[kind] in _DELIMITERS else stop
         if kind in _KINDS:
-            if kind == "money" and not _BEFORE_MONEY.match(text, stop):
+            if kind == "word" and maths and not any(clear):
+                kind = "other"
+            elif kind == "money" and not _BEFORE_MONEY.match(text, stop):
                 if match[kind] in "$\\$":  # it delimits maths
                     continue
             elif kind == "open":
                 clear.append(False)
             elif kind == "close" and clear and clear.pop():
                 continue
-            out.append(Token(_KINDS[kind], match[kind], begin, stop, glued))
+            out.append(Token(_KINDS[kind], text[begin:stop], begin, stop, glued))
         elif kind == "number":
             out.append(_number(match, begin, stop, glued))
         elif kind in _OPERATORS:
@@ -135,7 +138,12 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
         elif kind == "equal" or kind == "approx":
             shown = "=" if kind == "equal" else "≈"
             out.append(Token(RELATION, shown, begin, stop, glued))
+        elif kind == "space":
+            if text[stop - 1] in "()" and text[begin] == "\\":
+                maths = text[stop - 1] == "("
         elif kind == "break":
+            if text[stop - 1] in "[]":
+                maths = text[stop - 1] == "["
             out.append(_break(text, match[kind], begin, stop, glued, out))
         elif kind == "frac":
             out.append(Token(FRACTION, "frac", begin, stop, glued))
