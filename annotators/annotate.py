@@ -11,7 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
-from stepmill.annotators.judge import Judge
+from stepmill.annotators.changepoint import ChangePointSettings, Clues, change_point
+from stepmill.annotators.changepoint_calibration import Calibration
+from stepmill.annotators.judge import Judge, judged_place
 from stepmill.annotators.omegaprm import OmegaPRM, OmegaPRMSettings
 from stepmill.annotators.rollouts import (
     PrefixProbe,
@@ -49,11 +51,13 @@ class StepSearchSettings(ProbeSettings):
 
 def _which(value: object) -> str:
     method = value.get("method") if isinstance(value, dict) else getattr(value, "method", None)
-    return "tree" if method == "omegaprm" else "steps"
+    return {"omegaprm": "tree", "change-point": "change"}.get(str(method), "steps")
 
 
 SearchSettings = Annotated[
-    Annotated[OmegaPRMSettings, Tag("tree")] | Annotated[StepSearchSettings, Tag("steps")],
+    Annotated[OmegaPRMSettings, Tag("tree")]
+    | Annotated[ChangePointSettings, Tag("change")]
+    | Annotated[StepSearchSettings, Tag("steps")],
     Discriminator(_which),
 ]
 """Settings of any search; `method` decides."""
@@ -105,6 +109,7 @@ class Annotator:
         solutions: how many and which.
         search: which search.
         judge: asked about every solution; None: nobody is.
+        calibration: what change-point searches learn from the first problems.
     """
 
     solver: Sampler
@@ -112,11 +117,18 @@ class Annotator:
     segment: Segmenter
     checker: str
     solutions: SolutionSettings
-    search: OmegaPRMSettings | StepSearchSettings
+    search: OmegaPRMSettings | ChangePointSettings | StepSearchSettings
     judge: Judge | None = None
+    calibration: Calibration = field(default_factory=Calibration)
 
     async def annotate(self, problem: Problem) -> AnnotatedProblem:
         """Sample solutions of `problem` and gather evidence about their steps."""
+        try:
+            return await self._annotate(problem)
+        finally:
+            self.calibration.close(problem.id)  # others wait for it, whatever became of it
+
+    async def _annotate(self, problem: Problem) -> AnnotatedProblem:
         bare = Prefix(problem.question)
         drawn = await self.solver.rollouts(problem, bare, self.solutions.n)
         solved = root = tally(drawn)
@@ -154,7 +166,7 @@ class Annotator:
         ]
         result.spared = len(spared)
         searched = [s for s in result.solutions if s not in spared]
-        return await self._search_each(problem, result, searched, root) + judged
+        return await self._search_each(problem, result, searched, root, judged) + judged
 
     async def _judge_each(self, problem: Problem, solutions: Sequence[Solution]) -> list[Evidence]:
         judge = self.judge
@@ -209,6 +221,7 @@ class Annotator:
         result: AnnotatedProblem,
         solutions: Sequence[Solution],
         root: Tally,
+        judged: Sequence[Evidence] = (),
     ) -> list[Evidence]:
         settings = self.search
         if isinstance(settings, OmegaPRMSettings) or not self._worth_searching(result):
@@ -216,11 +229,18 @@ class Annotator:
         wanted = {Verdict.INCORRECT}
         if settings.annotate == "all":
             wanted.add(Verdict.CORRECT)
-        search = SEARCHES[settings.method]
+        judged_places = {row.solution_id: judged_place(row) for row in judged}
 
         async def one(solution: Solution) -> list[Evidence]:
-            probe = PrefixProbe(self.completer, problem, solution, root, settings)
-            await search(probe)
+            if isinstance(settings, ChangePointSettings):
+                probe = PrefixProbe(self.completer, problem, solution, root)
+                clues = Clues(None, judged_places.get(solution.id), settings.judge_reliability)
+                weights = await self.calibration.weights(problem.id)
+                located = await change_point(probe, settings, weights, clues)
+                self.calibration.learn(problem.id, located.counts)
+            else:
+                probe = PrefixProbe(self.completer, problem, solution, root, settings)
+                await SEARCHES[settings.method](probe)
             return probe.evidence()
 
         found = await all_of(one(s) for s in solutions if s.outcome.verdict in wanted)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stepmill.annotators.changepoint_model import DEFAULT, MISFIT, Array, Belief, Weights, bits
@@ -46,6 +47,12 @@ class ChangePointSettings(Settings):
     search gives up. 0 goes on to `max_draws`."""
     wave: int = Field(default=1, ge=1)
     """Draws per request. 1 needs the fewest draws; more save requests where latency counts."""
+    calibration: int = Field(default=32, ge=0)
+    """Problems at the beginning of each shard whose counts teach the searches of the others how
+    the policy behaves: its skill, how it corrects itself. These wait for them. 0: nobody learns."""
+    judge_reliability: float = Field(default=0.6, gt=0, lt=1)
+    """How often the index of a judge that was asked first is right, as measured elsewhere; it
+    decides how soon the search looks at other steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +70,9 @@ class Clues:
         """The prior, with the places after a proven false step ruled out; (n,), sums to 1."""
         if self.false_step is None:
             return prior
-        held: Array = np.where(np.arange(n) <= self.false_step, prior, 0)
-        return held / held.sum()
+        held = np.where(np.arange(n) <= self.false_step, prior, 0.0)
+        normed: Array = held / held.sum()
+        return normed
 
     def tilt(self, n: int) -> Array | None:
         """What the judge's index adds to the place's prior, as factors (n,); None for nothing."""
@@ -88,6 +96,8 @@ class Located:
     `misfit` (the counts do not follow one change)."""
     support: float
     """Log of how much likelier the counts are under the model than under none."""
+    counts: NDArray[np.int64]
+    """(n, 2): right and wrong draws at each prefix, from the bare problem on."""
 
 
 async def change_point(
@@ -118,11 +128,13 @@ async def change_point(
         before, counts[t] = counts[t], await probe.draw(t, counts[t].drawn + n_more)
         right = counts[t].c - before.c
         belief.see(t, right, counts[t].k - before.k - right)
+    seen = [probe.root, *counts[1:]]
     found = Located(
         int(place.argmax()) if reason == "confident" else None,
         tuple(place.tolist()),
         reason,
         belief.support(),
+        np.array([(c.c, c.k - c.c) for c in seen]),
     )
     probe.conclude(reason, _statement(probe, found, settings))
     return found

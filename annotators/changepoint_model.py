@@ -58,13 +58,15 @@ class Weights:
     def log_joint(self) -> Array:
         """Log weight of each grid point, skills outside, shapes inside; (skills * shapes,)."""
         joint = np.outer(self.skills, self.shapes).ravel()
-        return np.log(np.maximum(joint, 1e-300))
+        logs: Array = np.log(np.maximum(joint, 1e-300))
+        return logs
 
     def places(self, n: int) -> Array:
         """Prior over the place of the first error among `n` steps; (n,), sums to 1."""
         prior = np.ones(n)
         prior[-1] = self.last if n > 1 else 1.0
-        return prior / prior.sum()
+        normed: Array = prior / prior.sum()
+        return normed
 
 
 DEFAULT = Weights(
@@ -121,7 +123,8 @@ class Belief:
 
     def places(self) -> Array:
         """Posterior over the place; (n,), sums to 1."""
-        return self._joint().sum(axis=1)
+        places: Array = self._joint().sum(axis=1)
+        return places
 
     def gains(self, tilt: Array | None = None) -> tuple[Array, Array]:
         """The posterior over the place, and what one more draw at each prefix would tell of it.
@@ -162,7 +165,7 @@ def fit(counts: Sequence[NDArray[np.int64]], rounds: int = 60) -> Weights:
     """Learn weights from the counts of many wrong solutions of one policy.
 
     Expectation maximisation of their likelihood, the places summed out; the default weights count
-    as a few solutions more. The order of `counts` makes no difference beyond rounding.
+    as a few solutions more. The order of `counts` makes no difference.
 
     Args:
         counts: per solution (n, 2): right and wrong draws at each prefix from the bare problem on.
@@ -201,7 +204,7 @@ def _likelihoods(counts: Sequence[NDArray[np.int64]]) -> tuple[Array, Array, Arr
         (solutions, grid) twice, and (solutions,) numbers of steps; in order of the steps.
     """
     elsewhere, last = [], []
-    ordered = sorted(counts, key=len)
+    ordered = sorted(counts, key=lambda one: (len(one), one.tolist()))  # sums must not depend on it
     for n, group in itertools.groupby(ordered, key=len):
         found = table(n)
         right, wrong = found.log_right.reshape(-1, n).T, found.log_wrong.reshape(-1, n).T

@@ -36,8 +36,9 @@ class JudgeSettings(Settings):
     reference: bool = False
     """Show the judge the reference answer (reverse verification, as AURORA has it)."""
     template: str = "first-error-1"
-    """Name of a template that comes with the package, or the path of your own `.jinja` file with the
-    variables `problem`, `paragraphs` and `reference`; it must ask for the same form of reply."""
+    """Name of a template that comes with the package, or the path of your own `.jinja` file. It has
+    the variables `problem`, `paragraphs` and `reference`, and must ask for the same form of
+    reply."""
     first: bool = False
     """Ask before searching, and search no wrong solution in which the judge finds no error or which
     it leaves undecided: it cannot agree with rollouts there. Saves rollouts where only consensus is
@@ -161,6 +162,16 @@ class Judge:
             "tokens": completion.n_tokens,
             "text": completion.text,
         }
+
+
+def judged_place(row: Evidence) -> int | None:
+    """The step that most replies in a judge's evidence name, from 0; the earlier one of equals.
+
+    None when no reply names a step.
+    """
+    named = [reply["first_error"] for reply in json.loads(row.detail)["replies"]]
+    places = sorted(place for place in named if place is not None and place >= 0)
+    return max(places, key=places.count, default=None)
 
 
 def _verdict(first_errors: Sequence[int]) -> Verdict:

@@ -179,7 +179,7 @@ class PrefixProbe:
         problem: the problem of the solution.
         solution: the solution under search.
         root: counts at the bare problem.
-        settings: draws per prefix and the alive rule.
+        settings: draws per prefix and the alive rule, for `alive`; `draw` does not use them.
     """
 
     def __init__(
@@ -188,13 +188,13 @@ class PrefixProbe:
         problem: Problem,
         solution: Solution,
         root: Tally,
-        settings: ProbeSettings,
+        settings: ProbeSettings | None = None,
     ) -> None:
         self.root = root
         self._sampler = sampler
         self._problem = problem
         self._solution = solution
-        self._settings = settings
+        self._settings = settings or ProbeSettings()
         self._probed: dict[int, Probed] = {}
 
         self._statements: list[Evidence] = []

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from stepmill.annotators.changepoint import ChangePointSettings
 from stepmill.annotators.omegaprm import OmegaPRMSettings
 from stepmill.pipelines.config import Config
 from stepmill.pipelines.figures import collect_figures
@@ -79,8 +80,10 @@ def _rollouts_per_problem(config: Config, steps: int) -> int:
         # The budget is looked at between searches, so the last one may go over it.
         one_search = search.k * halvings
         return min(search.budget + one_search, search.searches * one_search)
-    prefixes = halvings if search.method == "binary" else max(0, steps - 1)
     solutions = config.solutions.max_wrong
+    if isinstance(search, ChangePointSettings):
+        return min(config.solutions.n, solutions) * search.max_draws
+    prefixes = halvings if search.method == "binary" else max(0, steps - 1)
     if search.annotate == "all":
         solutions += config.solutions.max_correct
     return min(config.solutions.n, solutions) * prefixes * search.k

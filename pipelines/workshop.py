@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stepmill.annotators.annotate import AnnotatedProblem, Annotator
+from stepmill.annotators.changepoint import ChangePointSettings
+from stepmill.annotators.changepoint_calibration import Calibration
 from stepmill.annotators.judge import Judge, NoAnswerCheck
 from stepmill.annotators.judge_prompt import load_prompt
 from stepmill.engines.base import Engine, Policy
@@ -195,6 +197,7 @@ class Workshop:
                 and Judge(
                     samplers["judge"], asking, load_prompt(asking.template), self.config.run.seed
                 ),
+                calibration=self._calibration(shard),
             )
             result = await annotate_problems(
                 annotator,
@@ -210,6 +213,11 @@ class Workshop:
             ledger.close()
         self.rundir.journal(shard.index).unlink(missing_ok=True)
         return manifest
+
+    def _calibration(self, shard: Shard) -> Calibration:
+        search = self.config.search
+        n = search.calibration if isinstance(search, ChangePointSettings) else 0
+        return Calibration([problem.id for problem in shard.problems[:n]])
 
     def _open_ledger(self, shard: Shard) -> Ledger:
         ledger = Ledger(self.rundir.journal(shard.index))
