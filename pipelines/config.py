@@ -145,6 +145,11 @@ class Config(Settings):
                 "search",
             },
         )
+        for role in ("policy", "completer"):
+            if dumped[role] is not None:
+                engine = dumped[role]["engine"]
+                operational = ENGINES[engine["kind"]].operational
+                dumped[role]["engine"] = {k: v for k, v in engine.items() if k not in operational}
         return {**dumped, "seed": self.run.seed}
 
     @property

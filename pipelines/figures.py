@@ -19,7 +19,7 @@ def collect_figures(rundir: RunDir) -> Figures:
     Keys: `name`, `simulated`, `shards`, `problems` (total, set_aside by reason, searched, refused,
     and the reasons why others were not searched), `solutions` (by outcome, `surplus` by reason),
     `completions` (total, from_problem, from_prefix, and by verdict), `unknown_reasons`, `tokens`
-    (generated, prompt, prompt_cached), `success_rate` of the policy on bare problems, `seconds`
+    (generated, prompt, prompt_cached of prompt_cache_known), `success_rate` of the policy on bare problems, `seconds`
     of work, `paid` (what the engine was asked for in the sessions that finished a shard) and
     `tokens_per_second` over them.
     """
@@ -117,8 +117,11 @@ def summary_lines(metrics: Figures) -> list[str]:
 def _cached(tokens: Figures) -> str:
     if not tokens["prompt"]:
         return "prompt tokens unknown"
-    share = tokens["prompt_cached"] / tokens["prompt"]
-    return f"{tokens['prompt']:,} of prompts ({share:.0%} from the prefix cache)"
+    text = f"{tokens['prompt']:,} of prompts"
+    if not tokens["prompt_cache_known"]:
+        return text
+    share = tokens["prompt_cached"] / tokens["prompt_cache_known"]
+    return f"{text} ({share:.0%} from the prefix cache)"
 
 
 def _reasons(before: str, counts: dict[str, int]) -> str:

@@ -92,6 +92,8 @@ def prepare(config: Config, root: Path | str, reuse: Iterable[Path | str] = ()) 
         [{"record": s.record, "reason": s.reason, "detail": s.detail} for s in problems.set_aside],
     )
     done = {i for i in held if rundir.read_manifest(i) is not None}
+    for index in done:
+        rundir.journal(index).unlink(missing_ok=True)  # killed between the manifest and this
     return Prepared(
         root=rundir.root,
         name=config.name,

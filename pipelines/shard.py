@@ -201,5 +201,9 @@ def shard_figures(
             "generated": sum(r.completion.n_tokens for r in rows),
             "prompt": sum(r.completion.prompt_tokens for r in rows),
             "prompt_cached": sum(r.completion.cached_tokens or 0 for r in rows),
+            # Not every engine says what its cache served; a share is of those that do.
+            "prompt_cache_known": sum(
+                r.completion.prompt_tokens for r in rows if r.completion.cached_tokens is not None
+            ),
         },
     }

@@ -155,10 +155,8 @@ class Workshop:
         """
         problems = read_problems(self.rundir.part("problems", index))
         shard = Shard(index, tuple(problems))
-        journal = self.rundir.journal(index)
         done = self.rundir.read_manifest(index)
         if done is not None and done["problems_key"] == problems_key(shard.problems):
-            journal.unlink(missing_ok=True)  # killed between the manifest and this
             return done
         try:
             return self._run(self._annotate(shard))

@@ -84,6 +84,7 @@ def test_inspect_show_and_label_read_a_finished_run(config, tmp_path, capsys):
     assert main(["show", out, "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert main(["show", out, row["id"][:10]]) == 0
+    assert row["id"] in capsys.readouterr().out
     assert main(["label", out, "--rule", "soft", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["label_kind"] == "value"
 

@@ -173,6 +173,12 @@ def test_another_configuration_is_refused_with_the_keys_that_differ(tmp_path):
         prepare(check_config(settings(search={"method": "binary", "k": 5}), "t"), tmp_path / "run")
 
 
+def test_a_run_may_be_continued_with_other_engine_speeds_and_addresses(tmp_path):
+    run(tmp_path / "run")
+    slower = {"engine": {"kind": "simulated", "latency": 0.5}, "sampling": {"max_tokens": 400}}
+    assert prepare(check_config(settings(policy=slower), "t"), tmp_path / "run").todo == ()
+
+
 def test_fewer_problems_are_refused_so_that_nothing_is_lost(tmp_path):
     run(tmp_path / "run")
     fewer = settings(problems={"kind": "generated", "n": 4, "seed": 3, "max_steps": 6})
@@ -248,7 +254,7 @@ def test_a_run_killed_at_20_random_moments_gives_the_rows_of_an_undisturbed_one(
             time.sleep(0.01)  # imports take seconds: wait for its first call
         time.sleep(rng.uniform(0, 0.12))
         process.kill()
-        process.wait()
+        process.communicate()
         if process.returncode != -signal.SIGKILL:
             break  # it was done before 20 kills: the counts below still hold
         kills += 1

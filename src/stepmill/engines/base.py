@@ -117,6 +117,9 @@ class EngineKind:
 
     settings: type[Settings]
     open: Callable[[Any], Engine]
+    operational: frozenset[str] = frozenset()
+    """Settings that change how fast or where it works and not what it writes; a run that is begun
+    may change them."""
 
 
 ENGINES: Registry[EngineKind] = Registry("engine")

@@ -102,4 +102,20 @@ def _open(settings: ServerSettings) -> "ServerEngine":
     return ServerEngine(settings, _key(settings))
 
 
-ENGINES.register("server")(EngineKind(ServerSettings, _open))
+ENGINES.register("server")(
+    EngineKind(
+        ServerSettings,
+        _open,
+        operational=frozenset(
+            {
+                "urls",
+                "api_key_env",
+                "max_in_flight",
+                "timeout",
+                "retries",
+                "backoff",
+                "patience",
+            }
+        ),
+    )
+)

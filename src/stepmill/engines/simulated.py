@@ -191,4 +191,6 @@ def _problem(question: str) -> WordProblem:
     return problem
 
 
-ENGINES.register("simulated")(EngineKind(SimulatedSettings, SimulatedEngine))
+ENGINES.register("simulated")(
+    EngineKind(SimulatedSettings, SimulatedEngine, operational=frozenset({"latency", "jitter"}))
+)

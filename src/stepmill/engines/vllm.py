@@ -226,4 +226,12 @@ def _open(settings: VllmSettings) -> VllmEngine:
     return VllmEngine(settings, identity, lambda: settings.model)
 
 
-ENGINES.register("vllm")(EngineKind(VllmSettings, _open))
+ENGINES.register("vllm")(
+    EngineKind(
+        VllmSettings,
+        _open,
+        operational=frozenset(
+            {"max_num_seqs", "gpu_memory_utilization", "tensor_parallel_size", "cpu_threads"}
+        ),
+    )
+)
