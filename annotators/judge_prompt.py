@@ -77,9 +77,8 @@ def _compiled(text: str) -> "Template":
 def prompt_names() -> list[str]:
     """Names of the templates that come with the package, sorted."""
     folder = files("stepmill.annotators").joinpath("templates")
-    return sorted(
-        f.name.removesuffix(_SUFFIX) for f in folder.iterdir() if f.name.endswith(_SUFFIX)
-    )
+    names = (file.name for file in folder.iterdir() if file.name.endswith(_SUFFIX))
+    return sorted(name.removesuffix(_SUFFIX) for name in names)
 
 
 def load_prompt(name: str) -> JudgePrompt:

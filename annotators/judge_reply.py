@@ -1,8 +1,8 @@
 r"""What a judge's reply says: the first wrong step, or nothing.
 
 A reply counts only if it says the same thing twice: a verdict line for each paragraph up to the
-first wrong one, and that paragraph's number in \boxed{}. The repetition costs a few tokens and shows
-whether the judge looked at the solution it was given; a reply that was cut, skips or invents
+first wrong one, and that paragraph's number in \boxed{}. The repetition costs a few tokens and
+shows whether the judge looked at the solution it was given; a reply that was cut, skips or invents
 paragraphs, contradicts itself, or obeys some text in place of the task does not pass. Decoration is
 tolerated. Nothing here raises on any text; a reply that does not count is no vote, with the reason.
 
@@ -46,7 +46,7 @@ def read_vote(text: str, n_steps: int, finish_reason: str) -> Vote:
     """
     if finish_reason != "stop":
         return Vote(None, "cut")
-    thought, closed, said = text.rpartition("</think>")
+    _, closed, said = text.rpartition("</think>")
     if not closed and "<think>" in text:
         return Vote(None, "cut")
     said = said if closed else text

@@ -26,7 +26,7 @@ from stepmill.pipelines.dataset_rows import (
     with_labels,
 )
 from stepmill.pipelines.dataset_summary import Summary
-from stepmill.pipelines.filters import FILTERS, drop
+from stepmill.pipelines.filters import FILTERS, drop, drop_left_out
 from stepmill.pipelines.labels import LABEL_RULES, LabelSettings, label
 from stepmill.pipelines.parquet import TableWriter, read_table, sync_folder
 from stepmill.pipelines.rundir import RunDir
@@ -151,7 +151,8 @@ def _tables(
         found = candidates(problems, solutions)
         labels = label(found.unique("id", maintain_order=True), evidence, rule)
         kept = drop(with_labels(found, labels), settings.filters, summary.dropped)
-        steps = step_rows(kept, evidence, labels)
+        kept = drop_left_out(kept, summary.dropped)
+        steps = step_rows(kept, evidence, labels, provenance)
         rows = dataset_rows(kept, steps, provenance, next(iter(policies), None)).with_columns(
             label_kind=pl.lit(summary.label_kind), label_rule=pl.lit(rule_text)
         )

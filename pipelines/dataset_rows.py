@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from stepmill.annotators.rollouts import CHANNEL
 from stepmill.errors import UserError
+from stepmill.pipelines.judge_votes import votes_by_step
 from stepmill.pipelines.posterior import credible_interval
 from stepmill.pipelines.schema import PROVENANCE, STEP
 from stepmill.pipelines.step_grid import Labels
@@ -88,15 +89,31 @@ def with_labels(solutions: pl.DataFrame, labels: Labels) -> pl.DataFrame:
         solutions.with_row_index("row")
         .join(labels.solutions, left_on="id", right_on="solution_id", how="left")
         .join(n_labels, left_on="id", right_on="solution_id", how="left")
-        .with_columns(pl.col("n_labels").fill_null(0))
+        .with_columns(
+            pl.col("n_labels").fill_null(0),
+            left_out="left_out" if "left_out" in labels.solutions.columns else pl.lit(None),
+        )
         .sort("row")
     )
 
 
-def step_rows(rows: pl.DataFrame, evidence: pl.DataFrame, labels: Labels) -> pl.DataFrame:
-    """The steps of `rows` with counts and labels; columns `row` and those of the schema."""
+def step_rows(
+    rows: pl.DataFrame, evidence: pl.DataFrame, labels: Labels, provenance: Provenance
+) -> pl.DataFrame:
+    """The steps of `rows` with counts, votes and labels; columns `row` and those of the schema."""
+    names = {
+        p.fingerprint: str(p.engine.get("model") or p.engine.get("kind"))
+        for p in provenance.policies
+    }
     spans = (
-        rows.select("row", "id", "text", "steps", index=pl.int_ranges(0, "n_steps", dtype=pl.Int32))
+        rows.select(
+            "row",
+            "id",
+            "text",
+            "steps",
+            "n_steps",
+            index=pl.int_ranges(0, "n_steps", dtype=pl.Int32),
+        )
         .filter(pl.col("steps").list.len() > 0)
         .explode("steps", "index")
         .unnest("steps")
@@ -122,9 +139,11 @@ def step_rows(rows: pl.DataFrame, evidence: pl.DataFrame, labels: Labels) -> pl.
     steps = (
         spans.join(counts, left_on=here, right_on=there, how="left")
         .join(named, left_on=here, right_on=there, how="left")
+        .join(votes_by_step(spans, evidence, names), on=here, how="left")
         .sort("row", "index")
         .with_columns(
             pl.col("stop_reason").fill_null(""),
+            pl.col("judge_votes").fill_null([]),
             text=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
             char_start="start",
             char_end="end",

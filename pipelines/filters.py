@@ -34,6 +34,13 @@ def drop(rows: pl.DataFrame, names: Iterable[str], dropped: Counter[str]) -> pl.
     return rows
 
 
+def drop_left_out(rows: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
+    """Drop what the label rule leaves out, counted by its reasons in `left_out`."""
+    reasons = rows["left_out"].drop_nulls().value_counts().sort("left_out")
+    dropped.update(dict(reasons.iter_rows()))
+    return rows.filter(pl.col("left_out").is_null())
+
+
 @FILTERS.register("duplicates")
 def duplicates() -> pl.Expr:
     """A solution that repeats an earlier one of its problem, but for white space."""

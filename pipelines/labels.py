@@ -12,15 +12,30 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Discriminator
 
+from stepmill.pipelines.consensus_rule import ConsensusRule, consensus_labels
+from stepmill.pipelines.judge_rules import JudgeRule, OutcomeRule, judge_labels, outcome_labels
 from stepmill.pipelines.rollout_rules import HardRule, SoftRule, hard_labels, soft_labels
 from stepmill.pipelines.step_grid import Labels
 from stepmill.records import LabelKind
 from stepmill.registry import Registry
 from stepmill.settings import Settings
 
-__all__ = ["LABEL_RULES", "HardRule", "LabelRule", "LabelSettings", "Labels", "SoftRule", "label"]
+__all__ = [
+    "LABEL_RULES",
+    "ConsensusRule",
+    "HardRule",
+    "JudgeRule",
+    "LabelRule",
+    "LabelSettings",
+    "Labels",
+    "OutcomeRule",
+    "SoftRule",
+    "label",
+]
 
-LabelSettings = Annotated[HardRule | SoftRule, Discriminator("rule")]
+LabelSettings = Annotated[
+    HardRule | SoftRule | JudgeRule | OutcomeRule | ConsensusRule, Discriminator("rule")
+]
 """Settings of any rule; `rule` decides."""
 
 
@@ -43,6 +58,9 @@ LABEL_RULES: Registry[LabelRule] = Registry("label rule")
 
 LABEL_RULES.register("hard")(LabelRule(HardRule, LabelKind.VALIDITY, hard_labels))
 LABEL_RULES.register("soft")(LabelRule(SoftRule, LabelKind.VALUE, soft_labels))
+LABEL_RULES.register("judge")(LabelRule(JudgeRule, LabelKind.VALIDITY, judge_labels))
+LABEL_RULES.register("outcome")(LabelRule(OutcomeRule, LabelKind.VALIDITY, outcome_labels))
+LABEL_RULES.register("consensus")(LabelRule(ConsensusRule, LabelKind.VALIDITY, consensus_labels))
 
 
 def label(solutions: pl.DataFrame, evidence: pl.DataFrame, settings: LabelSettings) -> Labels:

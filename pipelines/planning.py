@@ -90,13 +90,13 @@ def _rollouts_per_problem(config: Config, steps: int) -> int:
 
 
 def _replies_per_problem(config: Config) -> int:
-    """Draws from the judge for one problem at most; a tree may keep more solutions than this."""
+    """Draws from the judge for one problem at most."""
     judge, chosen = config.judge, config.solutions
     if judge is None:
         return 0
     kept = min(chosen.n, chosen.max_wrong + chosen.max_correct)
     if isinstance(config.search, OmegaPRMSettings):
-        kept = chosen.n
+        kept = config.search.searches  # each keeps the rollout that it searched
     return kept * (judge.votes + judge.retries)
 
 

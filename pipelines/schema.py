@@ -144,10 +144,12 @@ _VOTE = pa.struct(
     [
         _field("judge", _TEXT, "the judge model"),
         _field("prompt_hash", _TEXT, "hash of the prompt template"),
-        _field("seed", _I64, "seed of the vote"),
+        _field("seed", _I64, "seed of the draw"),
         _field("label", _I8, "1 right, 0 wrong, null unknown"),
         _field("score", _F32, "the judge's own score"),
-        _field("rationale", _TEXT, "the judge's reasoning"),
+        _field(
+            "rationale", _TEXT, "the judge's reply; kept at the step it calls wrong, or at the last"
+        ),
     ]
 )
 
@@ -182,9 +184,15 @@ STEP = pa.struct(
         _field("hard_label", _I8, "1 good, 0 bad, null unknown or masked"),
         _field("rating", _I8, "-1, 0 or 1 where the source has a human rating"),
         _field("soft_label", _F32, "label in [0, 1]"),
-        _field("label_source", _TEXT, "rollout, outcome, inferred, ...; empty: no label"),
+        _field(
+            "label_source",
+            _TEXT,
+            "rollout, outcome, judge, tool, consensus, inferred, ...; empty: no label",
+        ),
         _field("label_reason", _TEXT, "why there is no label; empty: there is one"),
-        _field("confidence", _F32, "posterior probability of the hard label; null: inferred"),
+        _field(
+            "confidence", _F32, "how sure the hard label is, as its rule has it; null: inferred"
+        ),
         _field("after_error", _BOOL, "whether an earlier step is bad"),
         _field("rationale", _TEXT, "reasoning behind the label"),
         _field("judge_votes", pa.list_(_VOTE), "votes of judges; empty: none was asked"),

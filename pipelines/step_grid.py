@@ -25,7 +25,7 @@ class Labels:
     ([0, 1] or null), `confidence` ([0, 1] or null), `source` (empty without a label), `reason`
     (empty with one), `after_error`. `solutions` has one row per solution: `solution_id`,
     `first_error` (from 0; -1: none; null: unknown), `c_0`, `k_0` and `value_0` of the bare problem
-    (null: unknown).
+    (null: unknown). A rule that leaves solutions out says why in `left_out` (null: it does not).
     """
 
     steps: pl.DataFrame

@@ -32,8 +32,8 @@ class SimulatedJudgeSettings(Settings):
     """How often the simulated judge errs."""
 
     error: float = Field(default=0.2, ge=0, le=1)
-    """Probability that a vote names another paragraph than the first wrong one: any other with equal
-    chance, or none."""
+    """Probability that a vote names another paragraph than the first wrong one: any other with
+    equal chance, or none."""
     shared: float = Field(default=0.5, ge=0, le=1)
     """How alike the votes on one solution are: with this probability a vote is the one that all
     share, whether it is right or wrong; otherwise it is drawn for itself. The rate of errors stays
