@@ -1,4 +1,4 @@
-"""The label rule `consensus`: several channels must agree on the first error; a proof overrules them.
+"""The label rule `consensus`: channels must agree on the first error; a proof overrules them.
 
 Source: consensus filtering of Zhang et al., 2025 (The Lessons of Developing Process Reward Models):
 a solution is kept only where rollouts and the judge agree on the place of the first error, or both
@@ -6,9 +6,9 @@ find none; steps after it are dropped.
 
 A verifier's verdict `incorrect` on a step (channels `verifier:…`) is a proof, not an opinion: the
 step is bad, and no first error lies behind it. An opinion that there is none, or a later one, then
-counts as agreement with the proof, where it also calls the steps before it good. A verdict `correct`
-proves less, since a step may be computed rightly and still be the wrong thing to do; it is not
-used.
+counts as agreement with the proof, where it also calls the steps before it good. A verdict
+`correct` proves less, since a step may be computed rightly and still be the wrong thing to do; it
+is not used.
 """
 
 from typing import Literal
@@ -152,10 +152,8 @@ def _with_sources(grid: pl.DataFrame, proven: pl.Expr, settings: ConsensusRule) 
     """Add `source` and `confidence` of the labels; `proven` marks proven false steps."""
     by_itself = {"rollouts": pl.col("measured_source"), "judge": pl.lit("judge")}
     confidences = {"rollouts": pl.col("measured_confidence"), "judge": pl.col("share")}
-    if len(settings.channels) == 1:
-        own = by_itself[settings.channels[0]]
-    else:
-        own = pl.lit("consensus")
+    several = len(settings.channels) > 1
+    own = pl.lit("consensus") if several else by_itself[settings.channels[0]]
     after = {
         "mask": pl.lit(""),
         "zero": pl.lit("inferred"),

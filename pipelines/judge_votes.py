@@ -1,5 +1,4 @@
-"""The votes of judges, from their evidence: a table of votes, what most of them say, and the data
-set's column.
+"""The votes of judges: a table of them, what most of them say, and the data set's column.
 
 A judge's row of evidence holds every reply (annotators/judge.py); only those that count are votes
 here. Votes of several judges, or of one judge with several templates, are counted together, as in

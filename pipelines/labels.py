@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Discriminator
 
+from stepmill.pipelines.changepoint_rule import ChangePointRule, change_point_labels
 from stepmill.pipelines.consensus_rule import ConsensusRule, consensus_labels
 from stepmill.pipelines.judge_rules import JudgeRule, OutcomeRule, judge_labels, outcome_labels
 from stepmill.pipelines.rollout_rules import HardRule, SoftRule, hard_labels, soft_labels
@@ -34,7 +35,8 @@ __all__ = [
 ]
 
 LabelSettings = Annotated[
-    HardRule | SoftRule | JudgeRule | OutcomeRule | ConsensusRule, Discriminator("rule")
+    HardRule | SoftRule | ChangePointRule | JudgeRule | OutcomeRule | ConsensusRule,
+    Discriminator("rule"),
 ]
 """Settings of any rule; `rule` decides."""
 
@@ -58,6 +60,9 @@ LABEL_RULES: Registry[LabelRule] = Registry("label rule")
 
 LABEL_RULES.register("hard")(LabelRule(HardRule, LabelKind.VALIDITY, hard_labels))
 LABEL_RULES.register("soft")(LabelRule(SoftRule, LabelKind.VALUE, soft_labels))
+LABEL_RULES.register("change-point")(
+    LabelRule(ChangePointRule, LabelKind.VALIDITY, change_point_labels)
+)
 LABEL_RULES.register("judge")(LabelRule(JudgeRule, LabelKind.VALIDITY, judge_labels))
 LABEL_RULES.register("outcome")(LabelRule(OutcomeRule, LabelKind.VALIDITY, outcome_labels))
 LABEL_RULES.register("consensus")(LabelRule(ConsensusRule, LabelKind.VALIDITY, consensus_labels))

@@ -147,9 +147,7 @@ _VOTE = pa.struct(
         _field("seed", _I64, "seed of the draw"),
         _field("label", _I8, "1 right, 0 wrong, null unknown"),
         _field("score", _F32, "the judge's own score"),
-        _field(
-            "rationale", _TEXT, "the judge's reply; kept at the step it calls wrong, or at the last"
-        ),
+        _field("rationale", _TEXT, "the judge's reply, at the step it calls wrong or the last"),
     ]
 )
 
@@ -187,12 +185,10 @@ STEP = pa.struct(
         _field(
             "label_source",
             _TEXT,
-            "rollout, outcome, judge, tool, consensus, inferred, ...; empty: no label",
+            "rollout, outcome, judge, inferred, ...; empty: no label",
         ),
         _field("label_reason", _TEXT, "why there is no label; empty: there is one"),
-        _field(
-            "confidence", _F32, "how sure the hard label is, as its rule has it; null: inferred"
-        ),
+        _field("confidence", _F32, "how sure the hard label is, as its rule has it"),
         _field("after_error", _BOOL, "whether an earlier step is bad"),
         _field("rationale", _TEXT, "reasoning behind the label"),
         _field("judge_votes", pa.list_(_VOTE), "votes of judges; empty: none was asked"),

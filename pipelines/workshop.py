@@ -183,7 +183,6 @@ class Workshop:
             }
             if policies["completer"] is policies["policy"]:
                 samplers["completer"] = samplers["policy"]
-            asking = self.config.judge
             annotator = Annotator(
                 samplers["policy"],
                 samplers["completer"],
@@ -191,11 +190,7 @@ class Workshop:
                 self._checker.version,
                 self.config.solutions,
                 self.config.search,
-                judge=asking
-                and Judge(
-                    samplers["judge"], asking, load_prompt(asking.template), self.config.run.seed
-                ),
-                calibration=self._calibration(shard),
+                self._judge(samplers),
             )
             result = await annotate_problems(
                 annotator,
@@ -216,6 +211,13 @@ class Workshop:
         search = self.config.search
         n = search.calibration if isinstance(search, ChangePointSettings) else 0
         return Calibration([problem.id for problem in shard.problems[:n]])
+
+    def _judge(self, samplers: dict[str, LedgerSampler]) -> Judge | None:
+        settings = self.config.judge
+        if settings is None:
+            return None
+        prompt = load_prompt(settings.template)
+        return Judge(samplers["judge"], settings, prompt, self.config.run.seed)
 
     def _open_ledger(self, shard: Shard) -> Ledger:
         ledger = Ledger(self.rundir.journal(shard.index))
