@@ -115,6 +115,15 @@ class Belief:
             self._log = np.log(prior)[:, None] + weights.log_joint[None, :]  # (places, grid)
         self._seen = [(0, 0)] * n
 
+    @classmethod
+    def of(cls, counts: NDArray[np.int64], weights: Weights = DEFAULT) -> "Belief":
+        """The belief after all counts of a solution, (n, 2): right and wrong at each prefix."""
+        belief = cls(len(counts), weights)
+        for t, (right, wrong) in enumerate(counts.tolist()):
+            if right or wrong:
+                belief.see(t, right, wrong)
+        return belief
+
     def see(self, t: int, right: int, wrong: int) -> None:
         """Take in `right` successes and `wrong` failures more at prefix `t`, 0 <= t < n."""
         found = self._table
