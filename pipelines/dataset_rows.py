@@ -13,10 +13,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from stepmill.annotators.posterior import credible_interval
 from stepmill.annotators.rollouts import CHANNEL
 from stepmill.errors import UserError
 from stepmill.pipelines.judge_votes import votes_by_step
-from stepmill.pipelines.posterior import credible_interval
 from stepmill.pipelines.schema import PROVENANCE, STEP
 from stepmill.pipelines.step_grid import Labels
 from stepmill.records import Verdict

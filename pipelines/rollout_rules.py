@@ -18,8 +18,8 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import Field
 
+from stepmill.annotators.posterior import probability_above
 from stepmill.annotators.rollouts import AliveSettings, Tally
-from stepmill.pipelines.posterior import probability_above
 from stepmill.pipelines.step_grid import Labels, by_solution, step_grid
 from stepmill.records import LabelKind, Verdict
 from stepmill.settings import Settings

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepmill.pipelines.posterior import credible_interval, probability_above
+from stepmill.annotators.posterior import credible_interval, probability_above
 
 shares = st.floats(0, 1)
 
