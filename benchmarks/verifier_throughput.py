@@ -1,6 +1,7 @@
 """How many checks a second one core does, by kind of check.
 
-    python benchmarks/verifier_throughput.py [--part NAME ...] [--seconds S] [--data FOLDER] [--json]
+    python benchmarks/verifier_throughput.py [--part NAME ...] [--seconds S] [--data FOLDER]
+        [--json]
 
 Each part repeats a fixed batch for about S seconds and reports the best batch, since other work on
 the machine can only slow a batch down; the mean is given beside it. Without a folder of data sets

@@ -25,7 +25,8 @@ def check_steps(question: str, steps: Sequence[str]) -> list[StepFindings]:
         the false claims among its findings.
     """
     reader = StepReader(question)
+    followed = zip(steps, [*steps[1:], ""], strict=True)
     return [
-        judge_step(i, VERIFIER, VERSION, reader.read(text), all_true="arithmetic-ok")
-        for i, text in enumerate(steps)
+        judge_step(i, VERIFIER, VERSION, reader.read(text, following), all_true="arithmetic-ok")
+        for i, (text, following) in enumerate(followed)
     ]

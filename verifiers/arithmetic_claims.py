@@ -10,12 +10,20 @@ import re
 from stepmill.records import Verdict
 from stepmill.verifiers.arithmetic_clauses import Clause, clauses, resolve
 from stepmill.verifiers.arithmetic_compare import Comparison, Equation, compare
-from stepmill.verifiers.arithmetic_context import excuse, is_tried, redefines
+from stepmill.verifiers.arithmetic_context import excuse, is_taken_back, is_tried, redefines
 from stepmill.verifiers.arithmetic_copies import QuestionExpression
 from stepmill.verifiers.arithmetic_eval import Unread, evaluate
 from stepmill.verifiers.arithmetic_names import Names, only_value, stated_name
 from stepmill.verifiers.arithmetic_sides import Refusal, Side, prefix, suffix, whole
-from stepmill.verifiers.arithmetic_tokens import NAME, NUMBER, RELATION, WORD, Token, tokenize
+from stepmill.verifiers.arithmetic_tokens import (
+    NAME,
+    NUMBER,
+    RELATION,
+    WORD,
+    Token,
+    Value,
+    tokenize,
+)
 from stepmill.verifiers.arithmetic_words import MEASURES
 from stepmill.verifiers.claims import Finding, JsonValue
 
@@ -30,6 +38,8 @@ MAX_CLAUSE = 2000
 
 _ANNOTATION = re.compile(r"<<([^<>\n]{1,400})>>")
 _MAY_CLAIM = re.compile(r"[≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b|[\d)}$] is [$€£¥₹\d]")
+_REST_OF_STEP = 40
+"""A claim with fewer characters after it is what its step ends with."""
 _HAS_NO_VALUE = frozenset({"unknown-name", "irrational", "too-large", "division-by-zero"})
 _NOTHING = Refusal("")
 
@@ -47,17 +57,25 @@ class StepReader:
         self._expression = QuestionExpression(question)
         self._question = question[:MAX_CHARACTERS]
         self._redefined: bool | None = None  # by the present step; None until it is asked for
+        self._supposed: set[tuple[Value, Value]] = set()  # sides of equations tried or denied
+        self._following = ""
         self._in_question = True
         self.read(question)
         self._in_question = False
 
-    def read(self, text: str) -> list[Finding]:
-        """Findings on the claims of the next step, in the order of the text."""
+    def read(self, text: str, following: str = "") -> list[Finding]:
+        """Findings on the claims of the next step.
+
+        Args:
+            text: the step.
+            following: the step after it, which may take back how this one ends.
+        """
         if len(text) > MAX_CHARACTERS:
             return [_finding(text, 0, 0, Comparison(Verdict.UNKNOWN, "too-large"))]
         if "=" not in text and not _MAY_CLAIM.search(text):
             return []
         self._redefined = None
+        self._following = following
         findings = self._annotations(text) if "<<" in text else []
         for clause in clauses(resolve(tokenize(text))):
             findings += self._chain(text, clause)
@@ -113,6 +131,7 @@ class StepReader:
                     ahead=ahead,
                     listed=clause.listed if j == 0 and not ahead else (),
                     chained=j > 0,
+                    before_exclamation=j == len(relations) - 1 and _exclaims(clause.after),
                 )
                 result = self._judge(equation)
                 if left.has_names != right.has_names:
@@ -140,13 +159,25 @@ class StepReader:
         x, y = result.left, result.right
         if self._is_redefined(equation.text):
             return Comparison(Verdict.UNKNOWN, "redefined-signs", x, y)
-        if x is not None and y is not None and (reason := excuse(equation, x, y)):
+        if x is not None and y is not None and (reason := self._excuse(equation, x, y)):
             return Comparison(Verdict.UNKNOWN, reason, x, y)
         if left.has_names or right.has_names:
             if names.decides(equation.text, left, right):
                 return Comparison(Verdict.INCORRECT, "named-values", x, y)
             return Comparison(Verdict.UNKNOWN, "solved-name", x, y)
         return result
+
+    def _excuse(self, equation: Equation, x: Value, y: Value) -> str | None:
+        """Why a false equation is no false statement; None when it is one."""
+        if (x, y) in self._supposed:
+            return "tried"  # the same equation in other words: simplified, say
+        reason = excuse(equation, x, y)
+        at_end = len(equation.text) - equation.right.end < _REST_OF_STEP
+        if reason is None and at_end and is_taken_back(self._following):
+            reason = "denied"
+        if reason in ("tried", "denied"):
+            self._supposed.add((x, y))
+        return reason
 
     def _is_redefined(self, text: str) -> bool:
         """Whether the question or this step uses numbers or signs in another meaning."""
@@ -256,6 +287,10 @@ def _is_expression(side: Side) -> bool:
     except Unread as refusal:
         return str(refusal) in _HAS_NO_VALUE
     return True
+
+
+def _exclaims(after: Token | None) -> bool:
+    return after is not None and after.text == "!" and after.glued
 
 
 def _is_name(side: Side) -> bool:

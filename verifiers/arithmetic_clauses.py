@@ -81,6 +81,8 @@ class Clause:
     tokens: list[Token]
     before: Token | None
     """The break before it; None at the start of the text."""
+    after: Token | None
+    """The break that ends it; None at the end of the text."""
     listed: list[Token]
     """The tokens before that break when it is a comma: the clause may be part of a list."""
 
@@ -99,11 +101,11 @@ def clauses(tokens: list[Token]) -> Iterator[Clause]:
             continue
         else:
             if has_relation:
-                yield Clause(current, before, listed)
+                yield Clause(current, before, token, listed)
             listed = current if token.text == "," and not has_relation else []
             current, before, has_relation = [], token, False
     if has_relation:
-        yield Clause(current, before, listed)
+        yield Clause(current, before, None, listed)
 
 
 def _chain_goes_on(tokens: list[Token], i: int) -> bool:

@@ -12,21 +12,16 @@ from itertools import combinations
 
 from stepmill.records import Verdict
 from stepmill.verifiers.arithmetic_eval import PERCENT, Result, Unread, evaluate
+from stepmill.verifiers.arithmetic_rounding import (
+    rounded_inside,
+    shown_rounded,
+    speaks_of_rounding,
+)
 from stepmill.verifiers.arithmetic_sides import Side
 from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, Token, Value
-from stepmill.verifiers.arithmetic_words import MEASURES, ROUNDS, SCALES
-
-_CLOSE = Fraction(1, 100)
-"""Relative difference that rounded decimals inside an expression may cause."""
-_APPROXIMATE = Fraction(1, 10)
-"""Relative difference up to which a claim with ≈, or one in a text that rounds, is left open."""
+from stepmill.verifiers.arithmetic_words import MEASURES, SCALES
 
 _MONEY = {"$": "dollar", "\\$": "dollar", "€": "euro", "¢": "cent", "£": "£", "¥": "¥", "₹": "₹"}
-_FLOAT_PLACES = 10
-"""A decimal this long comes from floating point, whose last digits are noise."""
-_AROUND = 200
-"""Characters on both sides of a claim that are searched for words of rounding."""
-
 _RATIOS = frozenset({
     2, 3, 4, 5, 7, 8, 10, 12, 14, 16, 20, 24, 25, 28, 30, 31, 32, 36, 48, 52, 60, 64, 100, 120, 128,
     144, 168, 180, 360, 365, 366, 400, 1000, 1440, 1760, 3600, 4000, 5280, 8760, 10**4, 10**6,
@@ -51,6 +46,8 @@ class Equation:
     """The relation is a word, such as `equals`."""
     chained: bool = False
     """Another relation stands before the left side."""
+    before_exclamation: bool = False
+    """A `!` that may be a factorial stands right after the right side."""
     clause_units: Collection[str] = ()
     """Words of the clause that are measures, outside the sides too."""
     ahead: Sequence[Token] = ()
@@ -81,12 +78,12 @@ def compare(
     x, y = a.value, b.value
     if x == y:
         return Comparison(Verdict.CORRECT, "exact", x, y)
-    rounds = equation.approximate or _speaks_of_rounding(equation)
-    rounding = rounded(x, y, right.tokens, rounds) or rounded(y, x, left.tokens, rounds)
+    rounds = equation.approximate or speaks_of_rounding(equation.text, left.start, right.end)
+    rounding = shown_rounded(x, y, right.tokens, rounds) or shown_rounded(y, x, left.tokens, rounds)
     if rounding:
         return Comparison(*rounding, x, y)
     reason = (
-        _rounded_inside(equation, x, y, rounds, names, inexact)
+        rounded_inside(left, right, x, y, rounds, names, inexact)
         or _second_reading(equation, a, b, names)
         or _unit_reason(equation, x, y)
     )
@@ -95,57 +92,15 @@ def compare(
     return Comparison(Verdict.INCORRECT, "mismatch", x, y)
 
 
-def _speaks_of_rounding(equation: Equation) -> bool:
-    start = max(0, equation.left.start - _AROUND)
-    return ROUNDS.search(equation.text, start, equation.right.end + _AROUND) is not None
-
-
-def _rounded_inside(
-    equation: Equation,
-    x: Value,
-    y: Value,
-    rounds: bool,
-    names: Mapping[str, Value],
-    inexact: Collection[str],
-) -> str | None:
-    """Whether numbers inside the expressions may be rounded by so much."""
-    gap, size = abs(Fraction(x) - y), max(abs(Fraction(x)), abs(Fraction(y)))
-    if gap <= _CLOSE * size:
-        tokens = [*equation.left.tokens, *equation.right.tokens]
-        if any(token.text in inexact for token in tokens):
-            return "rounded-inside"
-        if gap <= _slack(equation.left, x, names) + _slack(equation.right, y, names):
-            return "rounded-inside"
-    return "approximate" if rounds and gap <= _APPROXIMATE * size else None
-
-
-def _slack(side: Side, value: Value, names: Mapping[str, Value]) -> Fraction:
-    """How far the value moves when every decimal moves by one unit of its last place."""
-    total = Fraction(0)
-    for i, token in enumerate(side.tokens):
-        if token.kind != NUMBER or token.value is None or not (token.places or token.percent):
-            continue
-        places = token.places if token.places >= 0 else len(token.text.partition(".")[2])
-        moved = Token(NUMBER, token.text, token.start, token.end, token.glued)
-        moved.percent = token.percent
-        moved.value = token.value + Fraction(1, 10**places)
-        try:
-            other = evaluate([*side.tokens[:i], moved, *side.tokens[i + 1 :]], names).value
-        except Unread:
-            continue
-        total += abs(Fraction(other) - value)
-    return total
-
-
 def _second_reading(
     equation: Equation, a: Result, b: Result, names: Mapping[str, Value]
 ) -> str | None:
     """Whether a notation with two readings explains the difference."""
     left, right = equation.left, equation.right
     met = a.notations | b.notations
-    for other, p, q in _readings(left, right, names, met):
-        if p == q or (PERCENT in met and rounded(p, q, right.tokens, True)):
-            return other
+    for on_left, on_right, p, q in _readings(left, right, names, met):
+        if p == q or (PERCENT in met and shown_rounded(p, q, right.tokens, True, on_right)):
+            return "+".join(sorted(on_left | on_right))
     if PERCENT in met and _percent_change(left, right, b.value, names):
         return PERCENT
     if left.prose and left.operators > 1:
@@ -155,44 +110,13 @@ def _second_reading(
     return None
 
 
-def rounded(
-    exact: Value, shown: Value, tokens: Sequence[Token], rounds: bool
-) -> tuple[Verdict, str] | None:
-    """What rounding says of a side that shows one number; None when it explains nothing.
-
-    A decimal may be rounded or cut at its last place. A whole number may be so only where the text
-    speaks of rounding; elsewhere that is left open.
-    """
-    numbers = [token for token in tokens if token.kind == NUMBER]
-    if len(numbers) != 1 or any(t.kind == OPERATOR and t.text not in "+-" for t in tokens):
-        return None
-    number = numbers[0]
-    if number.places < 0:
-        places = len(number.text.partition(".")[2])
-        unit = Fraction(1, 10**places)
-        return (Verdict.CORRECT, "cut") if abs(Fraction(exact) - shown) <= unit else None
-    unit = Fraction(1, 10**number.places)
-    if number.percent:
-        unit /= 100
-    gap = abs(Fraction(exact) - shown)
-    if number.places:
-        by_machine = number.places >= _FLOAT_PLACES and gap * 10**9 <= abs(Fraction(shown))
-        return (Verdict.CORRECT, "rounded") if gap < unit or by_machine else None
-    if gap < unit and (not isinstance(exact, int) or number.percent):
-        if rounds:
-            return Verdict.CORRECT, "rounded"
-        return Verdict.UNKNOWN, "rounded-to-whole"
-    if rounds and isinstance(shown, int) and shown and not number.percent:
-        zeros = len(number.text) - len(number.text.rstrip("0"))
-        if gap < 10**zeros:
-            return Verdict.CORRECT, "rounded"
-    return None
-
-
 def _readings(
     left: Side, right: Side, names: Mapping[str, Value], met: frozenset[str]
-) -> Iterator[tuple[str, Value, Value]]:
-    """Values of both sides with one or two notations read the other way, on one side or on both."""
+) -> Iterator[tuple[frozenset[str], frozenset[str], Value, Value]]:
+    """Values of both sides with one or two notations read the other way, on one side or on both.
+
+    Before them come the notations that were read so on the left, and on the right.
+    """
     choices = [frozenset({one}) for one in sorted(met)]
     choices += [frozenset(pair) for pair in combinations(sorted(met), 2)]
     none: frozenset[str] = frozenset()
@@ -203,7 +127,7 @@ def _readings(
                 q = evaluate(right.tokens, names, on_right).value
             except Unread:
                 continue
-            yield "+".join(sorted(other)), p, q
+            yield on_left, on_right, p, q
 
 
 def _percent_change(left: Side, right: Side, y: Value, names: Mapping[str, Value]) -> bool:
@@ -253,7 +177,12 @@ def _unit_reason(equation: Equation, x: Value, y: Value) -> str | None:
     kinds: dict[str, set[str]] = {}
     for word in named & MEASURES.keys():
         kinds.setdefault(MEASURES[word], set()).add(word.rstrip("s"))
-    if len(money) > 1 or any(len(own & kind) > 1 for kind in kinds.values()) or _mixed_nouns(left):
+    if (
+        len(money) > 1
+        or any(len(own & kind) > 1 for kind in kinds.values())
+        or _mixed_nouns(left)
+        or (right.operators and _other_nouns(left, right))
+    ):
         return "mixed-units"
     if x and y and (named or money):
         ratio = Fraction(x) / y
@@ -269,9 +198,17 @@ def _is_money(unit: str) -> bool:
     return unit in _MONEY or MEASURES.get(unit) == "money"
 
 
+def _nouns(side: Side) -> set[str]:
+    return {unit.rstrip("s") for unit in side.units if len(unit) > 2}
+
+
 def _mixed_nouns(side: Side) -> bool:
     """Whether things of different kinds are added: `2 boxes + 3 pens`."""
-    if not any(token.text in "+-" for token in side.tokens if token.kind == OPERATOR):
-        return False
-    nouns = {unit.rstrip("s") for unit in side.units if len(unit) > 2}
-    return len(nouns) > 1
+    adds = any(token.text in "+-" for token in side.tokens if token.kind == OPERATOR)
+    return adds and len(_nouns(side)) > 1
+
+
+def _other_nouns(left: Side, right: Side) -> bool:
+    """Whether the sides count different things, as in `7 (5 yaps) = 7 (3 baps)`."""
+    before, after = _nouns(left), _nouns(right)
+    return bool(before and after) and not before & after

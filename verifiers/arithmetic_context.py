@@ -13,7 +13,7 @@ from stepmill.verifiers.arithmetic_compare import Equation
 from stepmill.verifiers.arithmetic_eval import Unread, evaluate
 from stepmill.verifiers.arithmetic_sides import Side
 from stepmill.verifiers.arithmetic_tokens import NUMBER, OPERATOR, WORD, Token, Value
-from stepmill.verifiers.arithmetic_words import DENIED, REDEFINED, STATES, TRIED
+from stepmill.verifiers.arithmetic_words import DENIED, REDEFINED, STATES, TAKEN_BACK, TRIED
 
 _SENTENCE_END = re.compile(
     r"(?<=[a-z)\]}\d$%*])[.!?](?=\s|$)|\n(?=\s*(?:\n|[-*•#]|\d+[.)]|Step\b|Now\b|Next\b))"
@@ -48,6 +48,11 @@ def is_denied(text: str, end: int) -> bool:
     return DENIED.search(text, end, high) is not None
 
 
+def is_taken_back(following: str) -> bool:
+    """Whether the next step begins by denying what the step before it ends with."""
+    return TAKEN_BACK.match(following) is not None
+
+
 def excuse(equation: Equation, x: Value, y: Value) -> str | None:
     """Why an equation whose sides are `x` and `y`, which differ, may still be no false statement.
 
@@ -63,6 +68,8 @@ def excuse(equation: Equation, x: Value, y: Value) -> str | None:
         return "running-total"  # 3 * 4 = 12 + 5 * 2 = 10
     if _is_cut(equation.ahead) or _explains(x, y, [*equation.ahead, *equation.listed]):
         return "number-before"
+    if equation.before_exclamation:
+        return "factorial-or-exclamation"  # 7! = 7 * 6 * 5 * 4!
     if is_tried(text, left.start):
         return "tried"
     if is_denied(text, right.end):

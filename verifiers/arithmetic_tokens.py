@@ -56,7 +56,7 @@ class Token:
 
 _TOKEN = re.compile(
     r"""[ \t\r\f\v\u00a0\u2009\u202f]*+(?:
-      (?P<number>(?:\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})++(?!\d)(?:\.\d++)?|\d++(?:\.\d++)?|\.\d++)
+      (?P<number>(?:\d{1,3}(?:(?:,\\!|,|\{,\}|\\,)\d{3})++(?!\d)(?:\.\d++)?|\d++(?:\.\d++)?|\.\d++)
         (?P<dots>\.{3}|…|\\[lc]?dots(?![A-Za-z])|\.?\\(?:overline|bar|dot)\s*\{?\d{1,20}\}?)?
         (?P<percent>\s?\\?%|\s(?:percent|per\ cent)\b)?)
     | (?P<name>[A-Za-zα-ωΑ-Ω]_(?:[^\W_]|\{\w{1,8}\}))
@@ -90,6 +90,7 @@ _TOKEN = re.compile(
     re.X,
 )
 _DELIMITERS = frozenset({"\\(", "\\)", "$", "\\$"})  # what is beside them does not belong together
+_SEPARATOR = re.compile(r",\\!|\{,\}|\\,|,")
 _OPERATORS = {"times": "*", "over": "/", "minus": "-", "plus": "+", "power": "^"}
 _KINDS = {
     "word": WORD,
@@ -175,7 +176,7 @@ def _number(match: re.Match[str], start: int, end: int, glued: bool) -> Token:
     if dots or percent:
         digits = digits[: match.start("dots" if dots else "percent") - start]
     if "," in digits or "\\" in digits:
-        digits = digits.replace("{,}", "").replace("\\,", "").replace(",", "")
+        digits = _SEPARATOR.sub("", digits)
     if len(digits) > MAX_DIGITS:
         return token
     token.text = digits

@@ -120,7 +120,8 @@ ROUNDS = re.compile(
 TRIED = re.compile(
     r"\b(?:if|suppos\w+|assum\w+|whether|try|trying|tried|guess\w*|imagine|pretend|hypothe\w+"
     r"|unless|otherwise|check\w*|test\w*|verif\w+|cannot|can't|impossible"
-    r"|not (?:equal|true|possible|be|have)|instead of|rather than)\b",
+    r"|not (?:equal|true|possible|be|have)|instead of|rather than"
+    r"|(?:substitut|plug|put)\w*\b[^.\n]{0,80}\b(?:equation|inequality|condition)s?)\b",
     re.IGNORECASE,
 )
 """Before a claim in its sentence: the claim is tried or denied, not stated."""
@@ -134,6 +135,14 @@ DENIED = re.compile(
     re.IGNORECASE,
 )
 """After a claim, to the end of the next sentence: the claim is denied or taken back."""
+
+TAKEN_BACK = re.compile(
+    r"\W*(?:(?:this|that|which|it|so|but|however|thus|these|both|since)\b[^.\n]{0,60}\b(?:not|false"
+    r"|wrong|incorrect|contradict\w*|impossible|absurd|untrue|invalid|inconsistent|fails?|cannot)"
+    r"|wait|no\b|oops|hmm|actually|contradiction|correction|sorry)\b",
+    re.IGNORECASE,
+)
+"""At the start of the step after a claim: the claim is denied or taken back."""
 
 REDEFINED = re.compile(
     r"(?<!order of )\b(?:operations?|operators?)\b|\bdefined?\b|\bbase[- ]?(?:\d|\$|\\|b\b|two"

@@ -68,6 +68,8 @@ TRUE = [
     "2/3 = 0.66",
     "2/3 = 0.666...",
     r"5/3 = 1.\overline{6}",
+    r"90^3 = 729,\!000",
+    "1/3 * 5 = 1.6666666666666665",
     "100/3 = 33.333333333333336",
     "20% of 50 is 10",
     "15/60 = 25%",
@@ -123,6 +125,8 @@ UNSURE = [
     r"7 + 8 \equiv 3 \pmod{12}",
     "1Dachshund+1/4Papillon=3/4Papillon",
     "2 m + 1 = 11",
+    "2abcd + 1 = 7",
+    r"\(\frac{1}{2} mnp + 1 = 10\)",
     "|-3| + 2 = 5",
     "log 2 + 3 = 3.3",
     # two readings of one notation
@@ -139,9 +143,12 @@ UNSURE = [
     "50¢ + $1 = $1.50",
     "3 boxes + 2 pens = 38 pens",
     "2 days * 5 = 240 hours",
+    "4 daps = 7(5 yaps) = 7(3 baps)",
     # rounding
     "7 / 2 = 3",
     "33.33 * 3 = 100",
+    "42/5 + 42/25 = 8 + 1",
+    "($3,200 - $4,800) / $4,800 * 100 = -33%",
     "√2 + 1 = 2.41",
     # not stated as true
     "If 2 + 3 = 6, we fail",
@@ -149,6 +156,8 @@ UNSURE = [
     "2 + 3 = 6, which is wrong",
     "2 + 3 = 6. Wait, that is not right.",
     "Is 2 + 3 = 6?",
+    "Substituting x = 1 into the equation: 2 + 3 = 6",
+    "7! = 7 * 6 * 5 * 4!",
     # a running total written as a chain
     "3*4 = 12 + 5 = 17",
     "2*3 = 6 + 4*2 = 8",
@@ -229,6 +238,17 @@ def test_named_values_are_carried_to_later_steps(steps, verdicts):
 )
 def test_a_name_in_doubt_makes_nothing_false(steps):
     assert first_incorrect(check_steps("", steps)) is None
+
+
+def test_an_equation_that_the_next_step_denies_is_not_false():
+    steps = ["Put in -4: 3(-4) + 2 = 5", "This does not hold, so -4 is no solution."]
+    assert first_incorrect(check_steps("", steps)) is None
+    assert first_incorrect(check_steps("", [steps[0], "Hence -4 is a solution."])) == 0
+
+
+def test_a_supposed_equation_may_be_restated_in_the_next_step():
+    steps = ["Suppose 3(-4) + 2 = 5.", "Simplified, -12 + 2 = 5", "And -12 + 3 = 5"]
+    assert first_incorrect(check_steps("", steps)) == 2
 
 
 def test_values_given_by_the_question_are_compared_with_those_put_in():
