@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
+from stepmill.annotators.stop_rules import posterior_test, sequential_test
 from stepmill.engines.base import Prefix
 from stepmill.records import Completion, Evidence, Outcome, Problem, Solution, Verdict
 from stepmill.settings import Settings
@@ -114,11 +115,19 @@ class ProbeSettings(Settings):
     """Draws with a known outcome wanted at each prefix that is looked at."""
     alive: AliveSettings = AliveSettings()
     """When a prefix counts as alive."""
-    stop: Literal["fixed", "early"] = "fixed"
-    """`fixed`: always k draws. `early`: stop as soon as the rule is decided either way. The hard
-    label stays the same; c / k is then biased, and the soft rule must smooth it."""
+    stop: Literal["fixed", "early", "sprt", "beta"] = "fixed"
+    """`fixed`: always k draws. `early`: stop as soon as the rule is decided either way; the hard
+    label stays the same. `sprt`: Wald's test of the problem's own success rate against `dead_rate`
+    times that. `beta`: stop when the posterior of the success rate lies above or below
+    `alive.threshold` times the problem's own. Under all but `fixed`, c / k is biased, and the soft
+    rule smooths it. Label counts of `sprt` and `beta` with the rule `change-point`, or by
+    `relative`: one success decides nothing there."""
     wave: int = Field(default=0, ge=0)
-    """Draws asked for at a time with `early`; 0 takes a quarter of k. `fixed` asks for all."""
+    """Draws asked for at a time unless `fixed`, which asks for all; 0 takes a quarter of k."""
+    error: float = Field(default=0.05, gt=0, lt=0.5)
+    """Rate of wrong decisions that `sprt` and `beta` allow, either way."""
+    dead_rate: float = Field(default=0.1, gt=0, lt=1)
+    """For `sprt`: success rate of a dead prefix, relative to the problem's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +138,8 @@ class Probed:
     alive: bool | None
     """None: too few known outcomes to say."""
     stop_reason: str
-    """`fixed`, `success`, `hopeless`, or `too-few-known`: fewer than half of k."""
+    """`fixed`; `success` or `hopeless` (early); `likely-alive`, `likely-dead` or `limit` (sprt and
+    beta, the last when k draws did not decide); or `too-few-known`: fewer than half of k."""
 
 
 async def probe(
@@ -141,27 +151,46 @@ async def probe(
     decides, if it would whatever the missing outcomes were; with at least half of k known, their
     share stands for all; else the prefix stays undecided.
     """
-    k, early = settings.k, settings.stop == "early"
-    need = settings.alive.needed(k, root)
-    wave = (settings.wave or max(1, k // 4)) if early else k
+    k = settings.k
+    wave = k if settings.stop == "fixed" else settings.wave or max(1, k // 4)
     asked, limit = min(wave, k), 2 * k
     while True:
         drawn = await sampler.rollouts(problem, prefix, asked)
         counts = tally(drawn)
         lacking = k - counts.k
-        alive = _decided(counts, lacking, need)
-        if early and alive is not None:
-            return Probed(counts, alive, "success" if alive else "hopeless"), drawn
-        if not lacking:
-            return Probed(counts, alive, "fixed"), drawn
-        if asked >= limit:
+        alive, reason = _early_decision(counts, lacking, root, settings)
+        if reason:
+            return Probed(counts, alive, reason), drawn
+        if not lacking or asked >= limit:
             break
         asked = min(limit, asked + min(wave, lacking))
-    if 2 * counts.k < k:
-        return Probed(counts, alive, "too-few-known"), drawn
-    if alive is None:
-        alive = counts.c >= settings.alive.needed(counts.k, root)
-    return Probed(counts, alive, "fixed"), drawn
+    return _late_decision(counts, lacking, root, settings), drawn
+
+
+def _early_decision(
+    counts: Tally, lacking: int, root: Tally, settings: ProbeSettings
+) -> tuple[bool | None, str]:
+    """Whether the prefix is alive, and the reason to stop now; (None, "") to go on."""
+    if settings.stop == "early":
+        alive = _decided(counts, lacking, settings.alive.needed(settings.k, root))
+        reasons = ("success", "hopeless")
+    elif settings.stop in ("sprt", "beta"):
+        alive, reasons = _test(counts, root, settings), ("likely-alive", "likely-dead")
+    else:
+        return None, ""
+    return alive, "" if alive is None else reasons[0 if alive else 1]
+
+
+def _late_decision(counts: Tally, lacking: int, root: Tally, settings: ProbeSettings) -> Probed:
+    """What the draws say when there will be no more."""
+    need = settings.alive.needed
+    tested = settings.stop in ("sprt", "beta")
+    alive = None if tested else _decided(counts, lacking, need(settings.k, root))
+    if 2 * counts.k < settings.k:
+        return Probed(counts, alive, "too-few-known")
+    if tested:
+        return Probed(counts, _test(counts, root, settings, error=0.5), "limit")
+    return Probed(counts, counts.c >= need(counts.k, root) if alive is None else alive, "fixed")
 
 
 def _decided(counts: Tally, lacking: int, need: int) -> bool | None:
@@ -169,6 +198,17 @@ def _decided(counts: Tally, lacking: int, need: int) -> bool | None:
     if counts.c >= need:
         return True
     return None if counts.c + lacking >= need else False
+
+
+def _test(
+    counts: Tally, root: Tally, settings: ProbeSettings, error: float | None = None
+) -> bool | None:
+    """What the test of `sprt` or `beta` says; with an error of 0.5, what is likelier."""
+    error = settings.error if error is None else error
+    own = (root.c + 1) / (root.k + 2)  # the problem's rate; its mean under a uniform prior
+    if settings.stop == "sprt":
+        return sequential_test(counts.c, counts.k, own, settings.dead_rate * own, error)
+    return posterior_test(counts.c, counts.k, settings.alive.threshold * own, error)
 
 
 class PrefixProbe:

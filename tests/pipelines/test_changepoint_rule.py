@@ -118,7 +118,7 @@ def test_how_a_policy_corrects_itself_is_learned_from_its_other_solutions():
         steps = label(*frames([*solutions, solution], [*evidence, *own]), ChangePointRule()).steps
         return steps.filter(solution_id=solution.id)["soft"][3]
 
-    assert still_right_after_step_3(0.0) > 0.9  # a success proves the prefix right
+    assert still_right_after_step_3(0.0) > 0.85  # a success proves the prefix right
     assert still_right_after_step_3(0.4) < 0.75
 
 
