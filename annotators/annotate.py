@@ -37,7 +37,8 @@ class StepSearchSettings(ProbeSettings):
     """A search that looks at one solution at a time."""
 
     method: str = "binary"
-    """`every-step` (Math-Shepherd), `scan`, `binary`, or a search of your own by its name."""
+    """`none`, `every-step` (Math-Shepherd), `scan`, `binary`, or a search of your own by its
+    name."""
     annotate: Literal["wrong", "all"] = "wrong"
     """Which solutions are searched. A right final answer proves that each of its prefixes can
     still end right, so `wrong` saves those rollouts; `all` measures their values too."""

@@ -34,6 +34,11 @@ async def all_of(work: Iterable[Awaitable[T]]) -> list[T]:
     return [o for o in outcomes if not isinstance(o, BaseException)]
 
 
+@SEARCHES.register("none")
+async def none(probe: PrefixProbe) -> None:
+    """Probe nothing: for labels that rest on the outcome or on a judge alone."""
+
+
 @SEARCHES.register("every-step")
 async def every_step(probe: PrefixProbe) -> None:
     """Probe each prefix, all at once; n - 1 prefixes."""

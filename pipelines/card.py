@@ -6,6 +6,7 @@ purpose: where it is stale, loading fails, and where it is absent, everything lo
 
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -38,19 +39,20 @@ _SIZES = {
     10**8: "10M<n<100M",
     10**9: "100M<n<1B",
 }
-_ROLES = {"policy": "Solutions by", "completer": "Rollouts by"}
+_ROLES = {"policy": "Solutions by", "completer": "Rollouts by", "judge": "Judged by"}
 
 
-def write_card(rundir: RunDir, metrics: Facts, run: Facts) -> None:
+def write_card(rundir: RunDir, metrics: Facts, run: Facts, out: Path | None = None) -> None:
     """Write README.md of a run whose data set and policy.json are there.
 
     Args:
         rundir: the run.
         metrics: as in metrics.json.
         run: as in run.yaml.
+        out: folder of the card; the run directory itself when left out.
     """
     policy = rundir.read_policy() or {"policies": {}, "checker": "unknown", "simulated": False}
-    rundir.write_text(rundir.root / "README.md", render_card(metrics, run, policy))
+    rundir.write_text((out or rundir.root) / "README.md", render_card(metrics, run, policy))
 
 
 def render_card(metrics: Facts, run: Facts, policy: Facts) -> str:

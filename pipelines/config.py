@@ -185,7 +185,7 @@ def load_config(path: Path | str, changes: list[str] | None = None) -> Config:
     if not isinstance(content, dict):
         raise UserError(f"{path}: expected keys and values, such as `problems:`, at the top level")
     for change in changes or []:
-        _apply(content, change)
+        apply_change(content, change)
     return check_config(content, str(path))
 
 
@@ -201,7 +201,12 @@ def check_config(content: dict[str, Any], origin: str) -> Config:
         raise UserError(f"{origin}: {explain(error, Config)}") from None
 
 
-def _apply(content: dict[str, Any], change: str) -> None:
+def apply_change(content: dict[str, Any], change: str) -> None:
+    """Set one value of nested mappings, from words such as `search.k=16`.
+
+    Raises:
+        UserError: the words are off, or a key lies inside of a plain value.
+    """
     key, sign, value = change.partition("=")
     if not sign or not key:
         raise UserError(f"--set {change}: write it as key=value, such as search.k=16")
@@ -229,7 +234,7 @@ def settings_from(model: type[S], changes: list[str]) -> S:
     """
     content: dict[str, Any] = {}
     for change in changes:
-        _apply(content, change)
+        apply_change(content, change)
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -68,6 +68,7 @@ def build_dataset(
     rule: LabelSettings,
     settings: DatasetSettings,
     provenance: Provenance,
+    out: Path | None = None,
 ) -> Summary:
     """Label the evidence of finished shards and write the data set, in place of an older one.
 
@@ -77,6 +78,7 @@ def build_dataset(
         rule: how evidence becomes labels.
         settings: what is left out.
         provenance: goes into every row.
+        out: folder that gets `data/`; the run directory itself when left out.
 
     Returns:
         Counts. With no row left, the data folder is empty.
@@ -85,9 +87,10 @@ def build_dataset(
         UserError: a part is missing or does not fit the others, or the rule cannot be applied.
     """
     summary = Summary(LABEL_RULES[rule.rule].kind.value)
-    staging, old = rundir.root / ".data-new", rundir.root / ".data-old"
-    if old.exists() and not rundir.data.exists():
-        old.rename(rundir.data)  # killed between the two renames below
+    out = out or rundir.root
+    data, staging, old = out / "data", out / ".data-new", out / ".data-old"
+    if old.exists() and not data.exists():
+        old.rename(data)  # killed between the two renames below
     for leftover in (staging, old):
         shutil.rmtree(leftover, ignore_errors=True)
     staging.mkdir()
@@ -97,10 +100,10 @@ def build_dataset(
         for i, path in enumerate(files):
             path.rename(staging / f"train-{i:05d}-of-{len(files):05d}.parquet")
         sync_folder(staging)
-        if rundir.data.exists():
-            rundir.data.rename(old)
-        staging.rename(rundir.data)
-        sync_folder(rundir.root)
+        if data.exists():
+            data.rename(old)
+        staging.rename(data)
+        sync_folder(out)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)
@@ -124,6 +127,19 @@ def _write_shards(folder: Path, tables: Iterator[pa.Table], limit: int) -> list[
     return paths
 
 
+def stored_part(
+    rundir: RunDir, shard: int, settings: DatasetSettings
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Solutions of a finished shard as `candidates` gives them, and the evidence that counts."""
+    problems = frame(read_table(rundir.part("problems", shard), PROBLEMS_SCHEMA))
+    solutions = frame(read_table(rundir.part("solutions", shard), SOLUTIONS_SCHEMA))
+    evidence = frame(read_table(rundir.part("evidence", shard), EVIDENCE_SCHEMA))
+    if settings.completer is not None:
+        chosen = (pl.col("channel") != CHANNEL) | (pl.col("policy") == settings.completer)
+        evidence = evidence.filter(chosen)
+    return candidates(problems, solutions), evidence
+
+
 def _tables(
     rundir: RunDir,
     shards: Iterable[int],
@@ -136,19 +152,13 @@ def _tables(
     policies: set[str] = set()
     rule_text = rule.model_dump_json()
     for shard in shards:
-        problems = frame(read_table(rundir.part("problems", shard), PROBLEMS_SCHEMA))
-        solutions = frame(read_table(rundir.part("solutions", shard), SOLUTIONS_SCHEMA))
-        evidence = frame(read_table(rundir.part("evidence", shard), EVIDENCE_SCHEMA))
-        if settings.completer is not None:
-            chosen = (pl.col("channel") != CHANNEL) | (pl.col("policy") == settings.completer)
-            evidence = evidence.filter(chosen)
+        found, evidence = stored_part(rundir, shard, settings)
         policies.update(rollout_policies(evidence))
         if len(policies) > 1:
             raise UserError(
                 f"{rundir.root} has rollouts of {len(policies)} policies; choose one with"
                 f" dataset.completer: {', '.join(sorted(policies))}"
             )
-        found = candidates(problems, solutions)
         labels = label(found.unique("id", maintain_order=True), evidence, rule)
         kept = drop(with_labels(found, labels), settings.filters, summary.dropped)
         kept = drop_left_out(kept, summary.dropped)

@@ -96,7 +96,7 @@ def _replies_per_problem(config: Config) -> int:
         return 0
     kept = min(chosen.n, chosen.max_wrong + chosen.max_correct)
     if isinstance(config.search, OmegaPRMSettings):
-        kept = config.search.searches  # each keeps the rollout that it searched
+        kept = config.search.searches + config.search.keep_correct
     return kept * (judge.votes + judge.retries)
 
 
