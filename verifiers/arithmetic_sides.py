@@ -38,6 +38,8 @@ _EXPRESSION = frozenset({
     NUMBER, OPERATOR, OPEN, CLOSE, FRACTION, ROOT, FACTORIAL, CURRENCY, NAME,
 })  # fmt: skip
 _MAX_UNIT_WORDS = 4
+_BEFORE_SIGN = frozenset({"\n", ":", ";", ".", "\\["})
+"""Breaks after which a sign is the sign of a number, and not an operator cut from its left side."""
 
 
 @dataclass(slots=True)
@@ -90,13 +92,12 @@ def suffix(segment: Sequence[Token], before: Token | None, *, chained: bool) -> 
     if isinstance(side, Refusal):
         return side
     if left is not None:
-        reason = _left_refusal(segment, i, left, side, chained)
+        joined = i == 1 and (before is None or before.text != ",")  # "And 2 + 3 = 5"
+        reason = _left_refusal(segment, i, left, side, chained or joined)
         if reason:
             return Refusal(reason)
     elif before is not None:
-        if side.tokens[0].kind == OPERATOR and before.text not in "\n:;.\\[":
-            return Refusal("cut-left")
-        if before.text in "<>≤≥" or before.text == "|":
+        if side.tokens[0].kind == OPERATOR and before.text not in _BEFORE_SIGN:
             return Refusal("cut-left")
         side.boundary = before.text
     return side
@@ -279,8 +280,11 @@ def _product(at: Token) -> Token:
     return Token(OPERATOR, "*", at.start, at.end, False)
 
 
-def _left_refusal(segment: Sequence[Token], i: int, left: Token, side: Side, chained: bool) -> str:
-    """Why the side that starts at `i` may be cut from a longer expression; empty when it is not."""
+def _left_refusal(segment: Sequence[Token], i: int, left: Token, side: Side, links: bool) -> str:
+    """Why the side that starts at `i` may be cut from a longer expression; empty when it is not.
+
+    `links` tells that an `and` before it links statements, not numbers.
+    """
     first = segment[i]
     if left.kind == OTHER or left.kind == CLOSE:
         return "cut-left"
@@ -290,7 +294,7 @@ def _left_refusal(segment: Sequence[Token], i: int, left: Token, side: Side, cha
     if side.has_names and len(side.tokens) == 1:
         return ""
     word = left.text.lower()
-    if word in CHANGES_NEXT and not (word == "and" and chained):
+    if word in CHANGES_NEXT and not (word == "and" and links):
         return "word-before"
     if word in NUMBERED:
         return "numbered"
