@@ -94,28 +94,15 @@ def _add(
         alike: whether the labels are of one kind.
         examples: how many to keep.
     """
-    steps = _side_by_side(
-        *(
-            each.steps.select(
-                "solution_id",
-                "step",
-                "hard",
-                value=pl.coalesce(pl.col("hard").cast(pl.Float64), "soft"),
-                said=pl.coalesce(pl.when(pl.col("source") != "").then("source"), pl.col("reason")),
-            )
-            for each in pair
-        ),
-        ["solution_id", "step"],
-    )
+    steps = _side_by_side([_step_labels(each) for each in pair], ["solution_id", "step"])
     distance = (pl.col("value_a") - pl.col("value_b")).abs()
     steps = steps.with_columns(state=_state("value_a", "value_b", distance < _SAME))
     steps = steps.with_columns(distance=distance)
     if not alike:
         compared = pl.col("state").is_in(["equal", "differ"])
         steps = steps.with_columns(state=pl.when(compared).then(pl.lit("both")).otherwise("state"))
-    whole = _side_by_side(
-        *(each.solutions.select("solution_id", "first_error") for each in pair), ["solution_id"]
-    )
+    errors = [each.solutions.select("solution_id", "first_error") for each in pair]
+    whole = _side_by_side(errors, ["solution_id"])
     same = pl.col("first_error_a") == pl.col("first_error_b")
     whole = whole.with_columns(state=_state("first_error_a", "first_error_b", same))
     both = steps.filter(pl.col("hard_a").is_not_null() & pl.col("hard_b").is_not_null())
@@ -125,16 +112,23 @@ def _add(
     counts.steps.update(dict(steps["state"].value_counts().iter_rows()))
     counts.first_errors.update(dict(whole["state"].value_counts().iter_rows()))
     counts.moves.update(f"{x} -> {y}" for x, y in both.select("hard_a", "hard_b").iter_rows())
-    counts.distance += steps["distance"].sum() if alike else 0.0
+    counts.distance += float(steps["distance"].sum()) if alike else 0.0
     room = examples - len(counts.examples)
     counts.examples += _examples(steps.filter(_unlike()), whole, found, room)
 
 
-def _side_by_side(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _step_labels(labels: Labels) -> pl.DataFrame:
+    """The label of each step as a number, and what it rests on or why it has none."""
+    said = pl.when(pl.col("source") != "").then("source").otherwise("reason")
+    value = pl.coalesce(pl.col("hard").cast(pl.Float64), "soft")
+    return labels.steps.select("solution_id", "step", "hard", value=value, said=said)
+
+
+def _side_by_side(tables: list[pl.DataFrame], keys: list[str]) -> pl.DataFrame:
     """Rows of two tables with the same keys, all other columns with the suffixes _a and _b."""
     named = [
         table.rename({c: f"{c}_{side}" for c in table.columns if c not in keys})
-        for table, side in zip((a, b), _SIDES, strict=True)
+        for table, side in zip(tables, _SIDES, strict=True)
     ]
     return named[0].join(named[1], on=keys, how="left", maintain_order="left")
 

@@ -48,7 +48,8 @@ def main(options: argparse.Namespace) -> int:
     if options.compare:
         if options.rule or options.set or options.view:
             raise UserError("--compare takes no --rule, --set or --as: it writes nothing")
-        found = compare(options.run, *(_rule(options.run, words) for words in options.compare))
+        a, b = (_rule(options.run, words) for words in options.compare)
+        found = compare(options.run, a, b)
         print(json.dumps(found, ensure_ascii=False) if options.json else _told(found))
         return 0
     if options.rule is None:
