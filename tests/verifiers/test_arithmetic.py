@@ -247,7 +247,7 @@ def test_an_equation_that_the_next_step_denies_is_not_false():
 
 
 def test_a_supposed_equation_may_be_restated_in_the_next_step():
-    steps = ["Suppose 3(-4) + 2 = 5.", "Simplified, -12 + 2 = 5", "And -12 + 3 = 5"]
+    steps = ["Suppose 3(-4) + 2 = 5.", "Simplified, -12 + 2 = 5", "And 3(-4) + 3 = 5"]
     assert first_incorrect(check_steps("", steps)) == 2
 
 
