@@ -11,11 +11,12 @@ counts as agreement with the proof, where it also calls the steps before it good
 is not used.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import polars as pl
-from pydantic import Field, field_validator
+from pydantic import Discriminator, Field, Tag, field_validator
 
+from stepmill.pipelines.changepoint_rule import ChangePointRule, change_point_labels
 from stepmill.pipelines.judge_rules import finished, first_error_labels, no_opinion
 from stepmill.pipelines.judge_votes import Majority, opinions
 from stepmill.pipelines.rollout_rules import HardRule, hard_labels
@@ -29,6 +30,11 @@ VERIFIERS = "verifier:"
 Channel = Literal["rollouts", "judge"]
 
 
+def _which(value: object) -> str:
+    rule = value.get("rule", "hard") if isinstance(value, dict) else getattr(value, "rule", None)
+    return str(rule)
+
+
 class ConsensusRule(Settings):
     """Right or wrong, per step, where the channels agree on the first error."""
 
@@ -36,8 +42,12 @@ class ConsensusRule(Settings):
     """Agreement of channels on the first error."""
     channels: tuple[Channel, ...] = Field(default=("rollouts", "judge"), min_length=1)
     """Who must agree. With one channel alone the rule is that channel's, corrected by proofs."""
-    rollouts: HardRule = HardRule()
-    """How rollouts find the first error; its `after_error` is not used."""
+    rollouts: Annotated[
+        Annotated[HardRule, Tag("hard")] | Annotated[ChangePointRule, Tag("change-point")],
+        Discriminator(_which),
+    ] = HardRule()
+    """How rollouts find the first error: rule `hard` or `change-point`. Its `after_error` is not
+    used."""
     majority: Majority = Majority()
     """When a judge's votes make an opinion."""
     proofs: bool = True
@@ -47,7 +57,8 @@ class ConsensusRule(Settings):
     `drop`: left out of the data set, and counted by reason."""
     after_error: Literal["mask", "zero", "measured"] = "mask"
     """Labels after the first bad step. `mask`: none. `zero`: bad, whatever was measured.
-    `measured`: what their own rollouts say; none for those that were not probed."""
+    `measured`: what their own rollouts say; none for those that were not probed, and none by rule
+    `change-point`, which says nothing of them."""
 
     @field_validator("channels")
     @classmethod
@@ -98,9 +109,11 @@ def _with_channels(
     in view of the proof, -1: none, null: unknown), `n_votes`, `share`, and of each step's rollouts
     `measured`, `measured_source` and `measured_confidence`.
     """
-    rollouts = hard_labels(
-        solutions, evidence, settings.rollouts.model_copy(update={"after_error": "measured"})
-    )
+    if isinstance(settings.rollouts, ChangePointRule):
+        rollouts = change_point_labels(solutions, evidence, settings.rollouts)
+    else:
+        rule = settings.rollouts.model_copy(update={"after_error": "measured"})
+        rollouts = hard_labels(solutions, evidence, rule)
     measured = rollouts.steps.select(
         "solution_id",
         "step",

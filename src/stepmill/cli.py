@@ -22,6 +22,7 @@ COMMANDS = {
     "export": "Write the data set in the format of a trainer or a benchmark.",
     "import": "Read a foreign labelled file into a run directory.",
     "label": "Make the labels of a finished run anew, by another rule, with no model.",
+    "recipes": "List published methods that a run can follow by name.",
     "serve": "Run by a schedule, from this process.",
     "deploy": "Register a run for the workers of a Prefect work pool.",
     "config": "Check a configuration, or print the JSON schema.",

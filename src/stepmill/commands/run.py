@@ -15,6 +15,7 @@ from stepmill.commands.display import print_summary, watching
 from stepmill.errors import StepmillError, UserError
 from stepmill.pipelines.config import Config, load_config
 from stepmill.pipelines.finish import finish
+from stepmill.pipelines.recipe import recipe_config
 from stepmill.pipelines.run import Prepared, prepare, run_here
 from stepmill.pipelines.workshop import close_workshop, request_stop, workshop
 
@@ -32,8 +33,19 @@ PREFECT_DEFAULTS = {
 def config_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of every command that takes a whole run."""
     parser.add_argument(
-        "config", metavar="CONFIG", help="YAML file; see `stepmill config --schema`"
+        "config",
+        metavar="CONFIG",
+        help="YAML file (`stepmill config --schema`); with --recipe the questions: a file, a"
+        " folder, or `generated`",
     )
+    parser.add_argument(
+        "--recipe", metavar="NAME", help="a method by name in place of a file; `stepmill recipes`"
+    )
+    parser.add_argument(
+        "--model",
+        help="with --recipe: a model for vLLM, the address of a server, or `tiny` (the default)",
+    )
+    parser.add_argument("--judge", help="with --recipe: the judge's model (default: the same)")
     parser.add_argument("--out", type=Path, help="run directory (default: runs/NAME)")
     parser.add_argument("--limit", type=int, help="use only the first LIMIT problems")
     parser.add_argument(
@@ -69,7 +81,16 @@ def read_options(options: argparse.Namespace) -> tuple[Config, Path]:
         if options.limit < 1:
             raise UserError(f"--limit {options.limit}: must be at least 1")
         changes.append(f"problems.limit={options.limit}")
-    config = load_config(options.config, changes)
+    if options.recipe is not None:
+        config, told = recipe_config(
+            options.recipe, options.config, options.model, options.judge, changes
+        )
+        for line in told:
+            print(f"stepmill: {line}", file=sys.stderr)
+    elif options.model or options.judge:
+        raise UserError("--model and --judge go with --recipe; a file names its own models")
+    else:
+        config = load_config(options.config, changes)
     return config, options.out or Path("runs") / config.name
 
 
