@@ -40,13 +40,14 @@ _HEADING = re.compile(
 )
 _PHRASE = re.compile(
     r"\b(?:answers?|ans\.?)(?:\s*\**\s*[:=]"
-    r"|\s+(?:[^.\n:=$\\]{0,60}?\s)??"
+    r"|[\s,]\s*(?:[^.\n:=$\\]{0,60}?\s)??"
     r"(?:is|are|would be|will be|must be|should be|becomes|equals)\b(?! (?:not|in|as)\b)\s*:?)"
     r"|\banswer\s+(?=\$|\\\(|\\\[)|\b(?:correct|right|best) (?:option|choice)\s+is\b\s*:?"
     r"|^[ \t>*_]*A(?:nswer)?\**:(?!:)",
     re.I | re.M,
 )
 _FINAL = re.compile(r"final[\s*]*$", re.I)
+_MAX_PHRASES = 50
 _FIRST_OPTION = re.compile(r"[ \t>*_]*A\**:")
 _LISTED_OPTION = re.compile(r"^[ \t>*_(]*B\)?\**:", re.M)
 _SENTENCE_END = re.compile(r"(?<!\b[ap]\.m)[.!?](?=\s|$)|(?<=\b[ap]\.m)\.(?=\s+[A-Z]|$)")
@@ -81,14 +82,16 @@ def extract_answer(text: str, fallback: Fallback = "none") -> Extracted | None:
     """
     candidates: list[Extracted] = []
     if _TRIGGER.search(text) or "<answer>" in text:
-        phrases = _last_phrase(text, final=True), _last_phrase(text, final=False)
-        box = _last_box(text)
-        if box == "unfinished" or phrases[0] == "unfinished":
+        phrases = _phrases(text)
+        box, final = _last_box(text), _announced(text, [p for p in phrases if _is_final(text, p)])
+        if box == "unfinished" or final == "unfinished":
             return None  # the last answer was begun and is not there
-        found = (box, _last_tag(text), _last_hash(text), phrases[0])
+        found = (box, _last_tag(text), _last_hash(text), final)
         candidates = [c for c in found if isinstance(c, Extracted)]
-        if not candidates and phrases[1] is not None:
-            return None if phrases[1] == "unfinished" else phrases[1]
+        if not candidates and phrases:
+            other = _announced(text, phrases)
+            if other is not None:
+                return other if isinstance(other, Extracted) else None
     if candidates:
         return max(candidates, key=lambda c: c.start)
     return None if fallback == "none" else _from_last_line(text, fallback)
@@ -160,7 +163,7 @@ def _last_tag(text: str) -> Extracted | None:
     if start < 0:
         return None
     start += len("<answer>")
-    return Extracted(text[start:end].strip(), "tag", start, complete=True)
+    return _stripped(text, start, end, "tag", complete=True)
 
 
 def _last_hash(text: str) -> Extracted | None:
@@ -173,23 +176,26 @@ def _last_hash(text: str) -> Extracted | None:
     return None
 
 
-def _last_phrase(text: str, final: bool) -> "Extracted | Literal['unfinished'] | None":
-    """What the last phrase announces.
+def _phrases(text: str) -> list[re.Match[str]]:
+    """The last phrases that may announce an answer; the first of a list of options is none."""
+    phrases = list(_PHRASE.finditer(text))[-_MAX_PHRASES:]
+    if _LISTED_OPTION.search(text):
+        return [p for p in phrases if not _FIRST_OPTION.fullmatch(p[0])]
+    return phrases
 
-    Args:
-        text: the whole solution.
-        final: only phrases that call their answer final count.
-    """
-    options = _LISTED_OPTION.search(text) is not None
-    for found in reversed(list(_PHRASE.finditer(text))):
-        if final and not _FINAL.search(text, max(0, found.start() - 12), found.start()):
-            continue
-        if options and _FIRST_OPTION.fullmatch(found[0]):
-            continue
-        content = _after_phrase(text, found.end())
-        if content is not None:
-            return content
-    return None
+
+def _is_final(text: str, phrase: re.Match[str]) -> bool:
+    """Whether a phrase calls its answer final."""
+    before = text[max(0, phrase.start() - 12) : phrase.start()]
+    return _FINAL.search(before) is not None
+
+
+def _announced(
+    text: str, phrases: list[re.Match[str]]
+) -> "Extracted | Literal['unfinished'] | None":
+    """What the last of some phrases announces."""
+    found = (_after_phrase(text, p.end()) for p in reversed(phrases))
+    return next((content for content in found if content is not None), None)
 
 
 def _after_phrase(text: str, position: int) -> "Extracted | Literal['unfinished'] | None":
@@ -231,12 +237,19 @@ def _from_last_line(text: str, fallback: Fallback) -> Extracted | None:
     if bold and not _HEADING.match((bold[-1][1] or bold[-1][2]).strip()):
         group = 1 if bold[-1][1] else 2
         start = begin + bold[-1].start(group)
-        return Extracted(bold[-1][group].strip(" :"), "bold", start, complete=False)
+        return _stripped(text, start, start + len(bold[-1][group].rstrip(" :")), "bold")
     bare = line.strip()
     if re.search(r"[\dA-Za-z]", bare) and not _WORD.search(_COMMAND.sub(" ", bare)):
-        return Extracted(bare, "last-line", begin, complete=False)
+        return _stripped(text, begin, begin + len(line), "last-line")
     numbers = list(_NUMBER.finditer(line)) if fallback == "last-number" else []
     if not numbers:
         return None
     found = numbers[-1]
-    return Extracted(found[0], "last-number", begin + found.start(), complete=False)
+    return _stripped(text, begin + found.start(), begin + found.end(), "last-number")
+
+
+def _stripped(text: str, start: int, end: int, marker: str, complete: bool = False) -> Extracted:
+    """The span of a text without the white space around it."""
+    content = text[start:end]
+    start += len(content) - len(content.lstrip())
+    return Extracted(content.strip(), marker, start, complete)

@@ -29,8 +29,12 @@ def main(descriptor: int) -> None:
     pipe = Connection(descriptor)
     try:
         start = json.loads(pipe.recv_bytes())
-        work = _prepare(start)
     except EOFError:
+        return
+    try:
+        work = _prepare(start)
+    except MemoryError:
+        _send(pipe, {"failed": f"it needs more memory than its {start['memory_mb']} MiB"})
         return
     except Exception as error:  # noqa: BLE001 - reported to the parent, which cannot see stderr
         _send(pipe, {"failed": f"{type(error).__name__}: {error}"})

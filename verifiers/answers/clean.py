@@ -30,7 +30,9 @@ _MACROS = (
 ).split()
 _SYMBOL = dict(zip(_MACROS[::2], _MACROS[1::2], strict=True))
 _SPACES = {"quad", "qquad", "displaystyle", "textstyle", "limits", "nolimits", "newline", "par"}
-_TO_LATEX = {symbol: f"\\{name} " for name, symbol in _SYMBOL.items() if not symbol.isascii()} | {
+_FIRST_NAME = {symbol: name for name, symbol in reversed(_SYMBOL.items())}
+"""Of several names for a symbol the one that every parser knows."""
+_TO_LATEX = {s: f"\\{name} " for s, name in _FIRST_NAME.items() if not s.isascii()} | {
     "⦃": r"\{",
     "⦄": r"\}",
     "°": r"^{\circ}",
@@ -93,7 +95,7 @@ _WRAPPED = {
 """Delimiters around the whole, by their first character."""
 _WRAPPERS = frozenset('$\\*_`"“{')
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{")
-_PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?\.?")
+_PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?\.?", re.ASCII)
 _TIMES_TEN = re.compile(r"(?<=[\d.]) ?[xX] ?(?=10 ?\^)")
 
 

@@ -81,11 +81,13 @@ class Comparer:
         self._work = 0
 
     def compare(self, a: str, b: str, depth: int = 0) -> Decision:
-        """Whether two canonical texts, both not empty, say the same.
+        """Whether two canonical texts say the same.
 
         Raises:
             TooLarge: they are beyond the limits.
         """
+        if not a or not b:
+            return Decision(None, "", "unparsed")
         if depth == 0:
             self._work = 0
         elif depth > MAX_DEPTH:
@@ -241,6 +243,14 @@ class Comparer:
         return self._matched(x.spans, y.spans, "interval", lambda s, t: self._spans(s, t, depth))
 
     def _region_and_group(self, x: Region, y: Group, depth: int) -> Decision | None:
+        if y.kind == "list":  # `x < 1, x > 3` may mean the one or the other, or both at once
+            parts = [f for item in y.items for f in read(item, self._date_order)]
+            regions = [f for f in parts if isinstance(f, Region)]
+            if len(regions) != len(parts):
+                return None
+            whole = Region(tuple(span for region in regions for span in region.spans))
+            same = self._regions(x, whole, depth).same
+            return Decision(same or None, "interval", "" if same else "interval")
         region = as_region(y)
         return None if region is None else self._regions(x, region, depth)
 
@@ -270,19 +280,22 @@ class Comparer:
         """Whether each item has its own equal partner on the other side."""
         if len(x) != len(y):
             return Decision(False, form)
-        free, open_reason = list(y), ""
-        undecided = False
-        for item in x:
-            partners = [same(item, other) for other in free]
-            equal = next((i for i, d in enumerate(partners) if d.same), None)
-            if equal is not None:
-                del free[equal]
-            elif all(d.same is False for d in partners):
-                return Decision(False, form)
+        met: dict[tuple[int, int], Decision] = {}
+        rows, columns = list[int](), list(range(len(y)))
+        for row, item in enumerate(x):
+            for column in columns:
+                met[row, column] = same(item, y[column])
+                if met[row, column].same:
+                    columns.remove(column)
+                    break
             else:
-                undecided = True
-                open_reason = next(d.reason for d in partners if d.same is None)
-        return Decision(None, form, open_reason) if undecided else Decision(True, form)
+                rows.append(row)
+        lines = [[met[row, column] for column in columns] for row in rows]
+        lines += [[met[row, column] for row in rows] for column in columns]
+        if any(all(d.same is False for d in line) for line in lines):
+            return Decision(False, form)  # one item has no partner
+        reason = next((d.reason for line in lines for d in line if d.same is None), None)
+        return Decision(True, form) if reason is None else Decision(None, form, reason)
 
 
 def _inner_texts(forms: Sequence[Form], others: Sequence[Form]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from stepmill.verifiers.answers.clean import BAR, HAT, VECTOR
-from stepmill.verifiers.answers.limits import MAX_DEPTH, TooLarge
+from stepmill.verifiers.answers.limits import MAX_DEPTH, MAX_OPERATIONS, TooLarge
 from stepmill.verifiers.answers.literals import read_literal
 
 
@@ -106,6 +106,14 @@ class _Parser:
         self.tight = tight
         self.at = 0
         self.bars = 0  # open | of absolute values
+        self.n_operations = 0
+
+    def op(self, name: str, *args: Node) -> Op:
+        """An operation; a long sum is a deep tree, so their number is bounded."""
+        self.n_operations += 1
+        if self.n_operations > MAX_OPERATIONS:
+            raise TooLarge("terms")
+        return Op(name, args)
 
     def peek(self) -> str:
         """The next character that is no space; `_END` at the end."""
@@ -129,7 +137,7 @@ class _Parser:
         left = self.product(depth)
         while (sign := self.peek()) in "+-":
             self.at += 1
-            left = Op("add" if sign == "+" else "sub", (left, self.product(depth)))
+            left = self.op("add" if sign == "+" else "sub", left, self.product(depth))
         return left
 
     def product(self, depth: int) -> Node:
@@ -138,15 +146,15 @@ class _Parser:
             character = self.peek()
             if character in "*×·":
                 self.at += 1
-                left = Op("mul", (left, self.signed(depth)))
+                left = self.op("mul", left, self.signed(depth))
             elif character in "/÷":
                 self.at += 1
                 right = self.signed(depth)
                 while self.tight and self.begins_factor():
-                    right = Op("mul", (right, self.power(depth)))
-                left = Op("div", (left, right))
+                    right = self.op("mul", right, self.power(depth))
+                left = self.op("div", left, right)
             elif self.begins_factor():
-                left = Op("mul", (left, self.power(depth)))
+                left = self.op("mul", left, self.power(depth))
             else:
                 return left
 
@@ -161,7 +169,7 @@ class _Parser:
         if self.take("-"):
             if depth > MAX_DEPTH:
                 raise TooLarge("depth")
-            return Op("neg", (self.signed(depth + 1),))
+            return self.op("neg", self.signed(depth + 1))
         if self.take("+"):
             return self.signed(depth + 1)
         return self.power(depth)
@@ -170,7 +178,7 @@ class _Parser:
         base = self.postfix(depth)
         if not self.take("^"):
             return base
-        return self.after(Op("pow", (base, self.exponent(depth + 1))))
+        return self.after(self.op("pow", base, self.exponent(depth + 1)))
 
     def exponent(self, depth: int) -> Node:
         if self.peek() == "{":
@@ -187,9 +195,9 @@ class _Parser:
         while True:
             if self.peek() == "!" and not self.text.startswith("!!", self.at):
                 self.at += 1
-                node = Op("fact", (node,))
+                node = self.op("fact", node)
             elif self.take("°"):
-                node = Op("deg", (node,))
+                node = self.op("deg", node)
             else:
                 return node
 
@@ -205,14 +213,14 @@ class _Parser:
             return Num(literal.value, literal.places, literal.continues)
         if character in _CLOSING:
             inner = self.group(character, depth)
-            return {"⌊": Op("floor", (inner,)), "⌈": Op("ceil", (inner,))}.get(character, inner)
+            return {"⌊": self.op("floor", inner), "⌈": self.op("ceil", inner)}.get(character, inner)
         if character == "|":
             self.at += 1
             self.bars += 1
             inner = self.sum(depth + 1)
             self.bars -= 1
             self.need("|")
-            return Op("abs", (inner,))
+            return self.op("abs", inner)
         if character == "\\":
             return self.macro(depth)
         if character in _GREEK or character == "∞":
@@ -269,9 +277,9 @@ class _Parser:
         self.at = found.end()
         match found[1]:
             case "frac" if not _DERIVATIVE.match(self.text, self.at):
-                return Op("div", (self.argument(depth), self.argument(depth)))
+                return self.op("div", self.argument(depth), self.argument(depth))
             case "binom" | "dbinom" | "tbinom":
-                return Op("binom", (self.argument(depth), self.argument(depth)))
+                return self.op("binom", self.argument(depth), self.argument(depth))
             case name if name in _SPELLINGS:
                 return self.function(_SPELLINGS[name], depth)
             case _:
@@ -299,9 +307,9 @@ class _Parser:
             if self.peek() == "[":
                 index = self.group("[", depth)
             inner = self.group("(", depth) if self.peek() == "(" else self.argument(depth)
-            return Op("root", (inner, index))
+            return self.op("root", inner, index)
         if name == "cbrt":
-            return Op("root", (self.operand(depth), Num(Fraction(3))))
+            return self.op("root", self.operand(depth), Num(Fraction(3)))
         base: Node | None = Num(Fraction(10)) if name == "lg" else None
         if name == "log" and self.take("_"):
             base = self.argument(depth)
@@ -309,8 +317,8 @@ class _Parser:
         if power == Op("neg", (Num(Fraction(1)),)) and name in _INVERSES:
             name, power = _INVERSES[name], None
         inner = self.operand(depth)
-        applied = Op("logb", (inner, base)) if base is not None else Op(name, (inner,))
-        return applied if power is None else Op("pow", (applied, power))
+        applied = self.op("logb", inner, base) if base is not None else self.op(name, inner)
+        return applied if power is None else self.op("pow", applied, power)
 
     def operand(self, depth: int) -> Node:
         """A function's argument: brackets, or the factors up to the next sign or function."""
@@ -320,10 +328,10 @@ class _Parser:
             inner = self.atom(depth)
             return self.after(inner)
         factor: Node = (
-            Op("neg", (self.power(depth + 1),)) if self.take("-") else self.power(depth + 1)
+            self.op("neg", self.power(depth + 1)) if self.take("-") else self.power(depth + 1)
         )
         while self.begins_factor() and self.peek() not in "([|⌊⌈" and not self.at_function():
-            factor = Op("mul", (factor, self.power(depth + 1)))
+            factor = self.op("mul", factor, self.power(depth + 1))
         return factor
 
     def at_function(self) -> bool:

@@ -18,7 +18,7 @@ MAX_ITEMS = 200
 _PAIRS = {"(": ")", "[": "]", "{": "}", "⦃": "⦄", "⟨": "⟩"}
 _CLOSING = frozenset(_PAIRS.values())
 _WORD_SEPARATOR = re.compile(r",? (?:and|or) ")
-_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
+_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
 _KEPT_COMMA = "\x00"
 _MATRIX = re.compile(
     r"\\begin ?\{(?:[pbBvV]|small)?(?P<kind>matrix|array)\}(?:\{[lcr|]*\})?(?P<body>.*)"

@@ -14,8 +14,8 @@ MAX_BITS = 30_000
 """Largest number, as the size of numerator and denominator in bits (about 9,000 digits)."""
 MAX_FACTORIAL = 2500
 """Largest n of n! and of binomial coefficients that is computed."""
-MAX_NODES = 400
-"""Largest tree that is evaluated in floating point."""
+MAX_OPERATIONS = 250
+"""Most operations of one expression."""
 MAX_EVALUATIONS = 300
 """Pairs of expressions that one comparison may evaluate."""
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 MAX_DIGITS = 1000
 """Longer literals are not read: they are not answers."""
 
-_GROUPED = r"\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+|(?:'\d{3})+)(?![\d,])"
+_GROUPED = r"\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+|(?:'\d{3})+)(?!\d|,\d)"
 _NUMBER = re.compile(
     rf"(?P<grouped>{_GROUPED})(?P<tail>\.\d+)?"
     r"|(?P<whole>\d*)\.(?P<places>\d*)(?:\\(?:overline|bar|dot)\s*\{?(?P<period>\d+)\}?"

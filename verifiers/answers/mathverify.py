@@ -25,8 +25,13 @@ FORM = "math-verify"
 
 _COMMAND = re.compile(r"\\(?:begin|end) ?\{\w+\}|\\[A-Za-z]+")
 _UNREADABLE = re.compile(r"[A-Za-z]{3,}|\d ?_|'|[…?!]{2,}|⇒|→(?!\s*[\d∞-])")
-_POINTS = (("0.7310", "0.3"), ("1.9371", "-0.4"), ("-1.2713", "0.6"))
-_DIFFERENT = 1e-9
+_POINTS = (("0.7310", "0.3137"), ("1.9371", "0.2113"), ("2.2713", "0.6171"))
+"""Value of the first symbol, and what is added for each further one."""
+_NEGATIVE = ("-0.7310", "-0.3137")
+"""Another, where equal functions agree too, and `|x|` and `x` do not."""
+_DIGITS = 40
+_DIFFERENT, _EQUAL = 1e-9, 1e-30
+"""Shares by which different expressions differ at least, and equal ones at most."""
 
 
 def build(options: dict[str, Any]) -> Callable[[dict[str, str]], dict[str, Any]]:
@@ -159,30 +164,33 @@ def _verified(a: Any, b: Any) -> bool:  # noqa: ANN401
 
 
 def _same_expression(a: Any, b: Any) -> bool | None:  # noqa: ANN401
+    """By points first: they are cheap, and `simplify` may not end."""
     import sympy
 
-    difference = a.doit() - b.doit()
-    if difference == 0:
+    left, right = a.doit(), b.doit()
+    if left == right:
         return True
-    differs = _witness(difference)
-    if differs:
+    apart = [_distance(left, right, *point) for point in _POINTS]
+    known = [d for d in apart if d is not None]
+    if any(d > _DIFFERENT for d in known):
         return False
-    if sympy.simplify(difference) == 0 or _verified(a, b):
+    known.append(_distance(left, right, *_NEGATIVE))
+    if len(apart) + 1 == len(known) and all(d is not None and d < _EQUAL for d in known):
         return True
-    return None
+    return True if sympy.simplify(left - right) == 0 else None
 
 
-def _witness(difference: Any) -> bool:  # noqa: ANN401
-    """Whether it is certainly not zero at one of a few points."""
+def _distance(a: Any, b: Any, start: str, step: str) -> Any:  # noqa: ANN401
+    """Difference at a point, as a share of the larger value; None where it gives no numbers."""
     import sympy
 
-    names = sorted(difference.free_symbols, key=str)
-    for start, step in _POINTS:
-        at = {s: sympy.Rational(start) + i * sympy.Rational(step) for i, s in enumerate(names)}
-        found = sympy.N(difference.subs(at), 30)
-        if found.is_number and found.is_finite and abs(found) > _DIFFERENT:
-            return not any(s.is_real is False for s in names) and all(v > 0 for v in at.values())
-    return False
+    names = sorted(a.free_symbols | b.free_symbols, key=str)
+    at = {s: sympy.Rational(start) + i * sympy.Rational(step) for i, s in enumerate(names)}
+    values = [sympy.N(x.subs(at), _DIGITS) for x in (a, b)]
+    if not all(v.is_number and v.is_finite for v in values):
+        return None
+    scale = max(abs(v) for v in values)
+    return abs(values[0] - values[1]) / scale if scale else scale
 
 
 def _as_real_set(formula: Any) -> Any:  # noqa: ANN401

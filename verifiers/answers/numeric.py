@@ -5,7 +5,7 @@ from fractions import Fraction
 from stepmill.verifiers.answers.clean import clean
 from stepmill.verifiers.answers.comparison import Decision
 from stepmill.verifiers.answers.digits import evaluate
-from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact
+from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact, symbols
 from stepmill.verifiers.answers.expressions import Node
 from stepmill.verifiers.answers.limits import MAX_CHARACTERS, TooLarge
 from stepmill.verifiers.answers.quantities import Quantity
@@ -54,6 +54,8 @@ def _read(text: str) -> Quantity | None:
 
 def _real(node: Node) -> Fraction:
     """A real number to many digits."""
+    if symbols(node):
+        raise NotInField
     try:
         return exact(node)
     except NotInField:

@@ -40,6 +40,8 @@ class Quantity:
 
 _LOOSE_PRODUCT = re.compile(r"[/÷] ?[^-+*/×·]+ ?[A-Za-zα-ω(\\|]")  # `1/2x`
 _FUNCTION_NAME = re.compile(r"\\(?!frac|sqrt)[a-z]{2}|(?<![a-z\\])[a-z]{3}")
+_GENERIC = re.compile(r"(?:sq\.? |square |cubic )?units?(?: ?\^ ?\{?\d\}?| squared)?|rad(?:ian)?s?")
+"""What says only that there is a unit; an angle in radians is a bare number."""
 _DEGREE_UNIT = read_unit("degree")
 _HUNDREDTH = Num(Fraction(1, 100))
 _CURRENCY = re.compile(r"([-+]?) ?(?:US ?)?([$€£¥₹]|USD|EUR|GBP|Rs\.?) ?(.+)")
@@ -102,7 +104,7 @@ def _read_special(text: str) -> Quantity | None:
     ordinal = read_ordinal(text)
     if ordinal is not None:
         return Quantity(Num(Fraction(ordinal)), kind="ordinal")
-    if text[:1].isalpha():
+    if text[:1].isascii() and text[:1].isalpha():
         return _read_spoken(text)
     scaled = _SCALED.fullmatch(text)
     if scaled:
@@ -147,7 +149,7 @@ def _read_spoken(text: str) -> Quantity | None:
 
 
 def _with_unit(value: Node, unit_text: str) -> Quantity | None:
-    if not unit_text or unit_text.lower() in ("unit", "units"):
+    if not unit_text or _GENERIC.fullmatch(unit_text):
         return Quantity(value)
     unit = read_unit(unit_text)
     return None if unit is None else Quantity(value, unit)
@@ -185,10 +187,7 @@ def _read_measured(text: str) -> Quantity | None:
     if value is None or (unit == _DEGREE_UNIT and _FUNCTION_NAME.search(number)):
         return None  # not the degrees of `\cos 60°`
     if unit is None:
-        generic = re.fullmatch(
-            r"(?:sq\.? |square |cubic )?units?(?: ?\^ ?\{?\d\}?| squared)?", phrase
-        )
-        return Quantity(value) if generic else None
+        return Quantity(value) if _GENERIC.fullmatch(phrase) else None
     if unit == _DEGREE_UNIT:
         return Quantity(value, unit, "degree")
     if unit.counted and not (space and _SIMPLE.fullmatch(number) and _is_phrase(phrase)):

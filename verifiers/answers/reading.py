@@ -156,12 +156,17 @@ def _read_compound(text: str) -> list[Form]:
         if found:
             return found if parse(text) is not None else [*found, *_plain_words(text)]
     items = split_list(text)
-    if len(items) > 1 and all(items):
+    if len(items) > 1 and all(items) and not any(_is_told(item) for item in items):
         return [_with_both_signs(Group("list", items)), *_plain_words(text)]
     signed = both_signs(text)
     if len(signed) > 1 and "=" not in text:
         return [Group("list", signed)]
     return [*read_equation(text)]
+
+
+def _is_told(item: str) -> bool:
+    """Whether an item of a list is rather a part of a sentence."""
+    return len(_LONG_WORD.findall(item)) > _MAX_LONG_WORDS // 2
 
 
 def _plain_words(text: str) -> list[Form]:

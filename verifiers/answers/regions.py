@@ -135,7 +135,7 @@ def _read_chain(text: str) -> Region | None:
     """`a < x ≤ b`, `x > a`, `x ≠ a`, `2x > 6`."""
     signs = [c for c in text if c in INEQUALITIES]
     parts = split_top(text, "".join(sorted(set(signs))))
-    if len(parts) != len(signs) + 1 or not all(parts) or len(signs) > 2:
+    if not 1 <= len(signs) <= 2 or len(parts) != len(signs) + 1 or not all(parts):
         return None
     if len(signs) == 2:
         if not isinstance(parse(parts[1]), Sym) or not _one_way(signs):
@@ -213,12 +213,20 @@ def _sorted_constants(trees: list[Node]) -> list[int] | None:
 
 
 def _intersect(a: Region, b: Region) -> Region | None:
-    """Of two half lines; None for anything else."""
-    if len(a.spans) != 1 or len(b.spans) != 1:
-        return None
-    left, right = a.spans[0], b.spans[0]
-    if left.low == "-∞":
-        left, right = right, left
-    if left.high != "∞" or right.low != "-∞":
-        return None
-    return Region((Span(left.low, right.high, (left.closed[0], right.closed[1])),))
+    """What is in both; None when that is nothing, or an end has no known place."""
+    spans: list[Span] = []
+    for x in a.spans:
+        for y in b.spans:
+            lows, highs = _sign(x.low, y.low), _sign(x.high, y.high)
+            if lows is None or highs is None:
+                return None
+            low, left = (x.low, x.closed[0]) if lows > 0 else (y.low, y.closed[0])
+            high, right = (x.high, x.closed[1]) if highs < 0 else (y.high, y.closed[1])
+            left = left if lows else x.closed[0] and y.closed[0]
+            right = right if highs else x.closed[1] and y.closed[1]
+            width = _sign(high, low)
+            if width is None:
+                return None
+            if width > 0 or (width == 0 and left and right):
+                spans.append(Span(low, high, (left, right)))
+    return Region(tuple(spans)) if spans else None

@@ -98,7 +98,10 @@ def read_inequality(text: str) -> Inequality | None:
     signs = [c for c in text if c in INEQUALITIES or c == "="]
     if len(signs) != 1 or signs[0] not in "<>≤≥":
         return None
-    left, right = (parse(part) for part in split_top(text, signs[0]))
+    parts = split_top(text, signs[0])
+    if len(parts) != 2:  # the sign is in brackets
+        return None
+    left, right = (parse(part) for part in parts)
     if left is None or right is None:
         return None
     larger, smaller = (left, right) if signs[0] in ">≥" else (right, left)

@@ -102,6 +102,8 @@ def _agreement(a: Node, b: Node, log_base: int | None) -> bool | None:
             continue
         except NotInField:
             return None
+        if bool(left.imag) != bool(right.imag):
+            continue  # outside of the domain of one of them: \ln xy and \ln x + \ln y
         met += 1
         scale = max(abs(left), abs(right))
         if scale < 1e-30 or abs(left - right) < scale * 1e-25:

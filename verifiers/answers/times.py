@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from stepmill.verifiers.answers.policy import AnswerPolicy, DateOrder
 
@@ -33,6 +34,7 @@ _CLOCK = re.compile(
     r"|(?:12(?::00)? )?(?P<word>noon|midnight)",
     re.I,
 )
+_HALF_DAY_S = 43_200
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?: ?: ?\d+(?:\.\d+)?)+|\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?)+")
 
 
@@ -52,8 +54,8 @@ class Colon:
 
     clock: int | None
     """Seconds since midnight, when it can be a clock time."""
-    half_known: bool
-    """It says a.m. or p.m., or is past 12:59."""
+    half: Literal["said", "24h", "open"]
+    """Which half of the day: a.m. or p.m. is said, it is past 12:59, or neither."""
     ratio: tuple[Fraction, ...]
     """Its numbers divided by the first; empty when it cannot be a ratio."""
 
@@ -84,29 +86,30 @@ def _date(month: int, day: int | None, year: int | None) -> Date | None:
 
 def read_colon(text: str) -> Colon | None:
     """A clock time or a ratio."""
-    clock, half_known = _read_clock(text)
+    clock, half = _read_clock(text)
     ratio: tuple[Fraction, ...] = ()
     if _RATIO.fullmatch(text):
         numbers = [Fraction(n) for n in re.findall(r"[\d.]+", text)]
         ratio = tuple(n / numbers[0] for n in numbers) if all(numbers) else ()
-    return Colon(clock, half_known, ratio) if ratio or clock is not None else None
+    return Colon(clock, half, ratio) if ratio or clock is not None else None
 
 
-def _read_clock(text: str) -> tuple[int | None, bool]:
+def _read_clock(text: str) -> tuple[int | None, Literal["said", "24h", "open"]]:
     found = _CLOCK.fullmatch(text)
     if found is None:
-        return None, False
+        return None, "open"
     if found["word"]:
-        return (43200 if found["word"].lower() == "noon" else 0), True
+        return (_HALF_DAY_S if found["word"].lower() == "noon" else 0), "said"
     hour = int(found["hour"] or found["hour24"])
     minute = int(found["minute"] or found["minute24"] or 0)
     second = int(found["second"] or found["second24"] or 0)
     half = (found["half"] or "").lower()
     if minute > 59 or second > 59 or hour > (12 if half else 24):
-        return None, False
+        return None, "open"
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
-    return hour * 3600 + minute * 60 + second, bool(half) or hour > 12
+    known: Literal["said", "24h", "open"] = "said" if half else "24h" if hour > 12 else "open"
+    return hour * 3600 + minute * 60 + second, known
 
 
 def same_date(a: Date, b: Date, policy: AnswerPolicy) -> bool:
@@ -123,11 +126,12 @@ def same_colon(a: Colon, b: Colon, policy: AnswerPolicy) -> bool | None:
     `2:30` and `1:15` are one ratio and two times: nothing is known.
     """
     if a.clock is not None and b.clock is not None:
-        if a.clock == b.clock and a.half_known == b.half_known:
+        halves = {a.half, b.half}
+        if halves == {"said", "open"}:
+            return policy.missing_unit and a.clock % _HALF_DAY_S == b.clock % _HALF_DAY_S
+        if a.clock == b.clock:
             return True
-        if a.half_known != b.half_known:
-            return policy.missing_unit and a.clock % 43200 == b.clock % 43200
-        if a.half_known:
-            return False
-        return None if a.ratio and a.ratio == b.ratio else False
+        if halves == {"24h", "open"} and a.clock % _HALF_DAY_S == b.clock % _HALF_DAY_S:
+            return None  # 3:30 and 15:30
+        return None if "said" not in halves and a.ratio and a.ratio == b.ratio else False
     return bool(a.ratio) and a.ratio == b.ratio

@@ -10,7 +10,7 @@ from typing import Literal
 
 from stepmill.verifiers.answers.policy import AnswerPolicy
 
-_MAX_WORDS = 8
+_MAX_WORDS = 6
 """More words are prose, not an answer."""
 
 
