@@ -209,13 +209,16 @@ def test_nothing_is_sent_once_a_run_is_stopped_and_what_is_stored_is_still_serve
 
 
 def test_what_is_in_flight_when_a_run_is_stopped_is_stored_and_what_waits_is_not_sent(tmp_path):
-    bench = Bench(tmp_path / "journal", limit=2)
+    bench = Bench(tmp_path / "journal", limit=2, turns=5)
 
     async def stop_meanwhile():
         sent = asyncio.create_task(bench.draw(2))
         waiting = asyncio.create_task(bench.draw(2, STARTED))
         await asyncio.sleep(0)
         bench.stop.reason = "interrupted"
+        with pytest.raises(Stopped):  # at once: it does not queue for slots first
+            await bench.draw(1, Prefix(PROBLEM.question, "Now "))
+        assert not sent.done()
         return await asyncio.gather(sent, waiting, return_exceptions=True)
 
     sent, waiting = asyncio.run(stop_meanwhile())
