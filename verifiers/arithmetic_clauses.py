@@ -1,7 +1,7 @@
 r"""From tokens to clauses: what `x`, `*`, `of` or a bracketed remark is, where a statement ends.
 
 A clause is a run of tokens without a break; an equation chain lies inside one clause, or runs on
-over line ends when the next line starts with its relation (`= 12` below `3 \cdot 4`).
+over line ends where its relation ends a line or starts one (`= 12` below `3 \cdot 4`).
 """
 
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def resolve(tokens: list[Token]) -> list[Token]:
                 i = _word(tokens, i, out)
             continue
         if kind == OPERATOR:
-            if token.text in "*+-" and _starts_line(out) and _is_list_mark(tokens, i):
+            if token.text in "*+-" and _starts_line(out, len(out)) and _is_list_mark(tokens, i):
                 out.append(Token(BREAK, BULLET, token.start, token.end, token.glued))
                 i += 1
                 continue
@@ -97,7 +97,11 @@ def clauses(tokens: list[Token]) -> Iterator[Clause]:
         if token.kind != BREAK:
             current.append(token)
             has_relation = has_relation or token.kind == RELATION
-        elif token.text in _LINE_ENDS and current and _chain_goes_on(tokens, i):
+        elif (
+            token.text in _LINE_ENDS
+            and current
+            and (current[-1].kind == RELATION or _chain_goes_on(tokens, i))
+        ):
             continue
         else:
             if has_relation:
@@ -225,8 +229,9 @@ def _is_article(word: str, before: Token | None, token: Token, after: Token | No
     return after is not None and after.kind in (WORD, NUMBER, CURRENCY) and not after.glued
 
 
-def _starts_line(out: list[Token]) -> bool:
-    return not out or (out[-1].kind == BREAK and out[-1].text == "\n")
+def _starts_line(out: list[Token], end: int) -> bool:
+    """Whether a line starts after the first `end` tokens."""
+    return end == 0 or (out[end - 1].kind == BREAK and out[end - 1].text == "\n")
 
 
 def _is_list_mark(tokens: list[Token], i: int) -> bool:
@@ -259,6 +264,8 @@ def _remark_end(tokens: list[Token], i: int) -> int:
 
 
 def _numbers_list(out: list[Token]) -> bool:
-    if _starts_line(out[:-1]):
+    """Whether the last token, which a bracket closes, numbers an item: `1)`, `(a)`."""
+    n = len(out)
+    if _starts_line(out, n - 1):
         return True
-    return len(out) > 1 and out[-2].kind == OPEN and out[-1].glued and _starts_line(out[:-2])
+    return n > 1 and out[-2].kind == OPEN and out[-1].glued and _starts_line(out, n - 2)

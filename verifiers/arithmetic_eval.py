@@ -195,13 +195,14 @@ class _Parser:
 
     def postfix(self, depth: int) -> Value:
         value = self.atom(depth)
-        while self.at < self.n and self.tokens[self.at].kind == FACTORIAL:
+        if self.at < self.n and self.tokens[self.at].kind == FACTORIAL:
             self.at += 1
-            if not isinstance(value, int) or value < 0:
+            doubled = self.at < self.n and self.tokens[self.at].kind == FACTORIAL
+            if doubled or not isinstance(value, int) or value < 0:  # n!! is not (n!)!
                 raise Unread("not-an-expression")
             if value > _MAX_FACTORIAL:
                 raise Unread("too-large")
-            value = factorial(value)
+            return factorial(value)
         return value
 
     def atom(self, depth: int) -> Value:

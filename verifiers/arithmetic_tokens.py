@@ -71,7 +71,7 @@ _TOKEN = re.compile(
     | (?P<times>[*×·∙⋅∗]|\\(?:times|cdot|ast)(?![A-Za-z]))
     | (?P<over>/(?!/)|[÷⁄∕]|\\div(?![A-Za-z]))
     | (?P<square>[²³])
-    | (?P<break>[,;:?"“”„!.\n•→⇒⟹⟶∴✓✔✅❌✗✘—<>≤≥]|\\\\|=>|->
+    | (?P<break>[,;:?"“”„`\#!.\n•→⇒⟹⟶∴✓✔✅❌✗✘—<>≤≥]|\\\\|=>|->
         |\\(?:implies|Rightarrow|Longrightarrow|[Rr]ightarrow|longrightarrow|to|iff|therefore
           |Leftrightarrow|because|leq?|geq?|lt|gt|leqslant|geqslant|land|newline|item|begin|end
           |tag|q?quad)(?![A-Za-z])|\\[\[\]])
