@@ -1,41 +1,33 @@
-"""Does a claim follow from the premises it cites? One incremental Z3 solver per problem.
+"""Does a claim follow from the premises it cites?
 
 | premises and not claim | premises | premises and claim | verdict |
 | --- | --- | --- | --- |
-| no model | have a model | | correct, with the premises used (the core) |
+| no model | a model | | correct, with the premises used (the core) |
 | no model | no model | | unknown, `vacuous-premises` |
-| model | | no model | incorrect, `refuted`, with the counter-model |
-| model | | model | incorrect, `not-entailed`, with the counter-model |
+| a model | | no model | incorrect, `refuted`, with the counter-model |
+| a model | | a model | incorrect, `not-entailed`, with the counter-model |
 
 The map is FoVer's (Kamoi et al., 2025, https://github.com/psunlpgroup/FoVer) with three values
 instead of two: a solver that gives up says nothing, and premises that contradict each other prove
-nothing. A counter-model is checked without Z3 (structures.py) before it may count.
+nothing. A counter-model counts only after it was checked without Z3 (structures.py).
 """
 
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stepmill.records import Verdict
 from stepmill.verifiers.logic.smtlib import SmtTerm
+from stepmill.verifiers.logic.solver import GaveUp, IncrementalSolver
 from stepmill.verifiers.logic.structures import Structure, TooMuchWork, holds
-from stepmill.verifiers.logic.syntax import Formula
+from stepmill.verifiers.logic.syntax import Formula, Not
 from stepmill.verifiers.logic.translation import Translator
 
-Claim = Formula | SmtTerm
+Statement = Formula | SmtTerm
 
-
-@dataclass(frozen=True, slots=True)
-class SolverLimits:
-    """How hard Z3 may try."""
-
-    check_ms: int = 2_000
-    """Wall-clock time of one call of the solver, in milliseconds."""
-    check_steps: int = 20_000_000
-    """Z3's own count of work in one call (`rlimit`), the same on every machine."""
-    problem_ms: int = 20_000
-    """Wall-clock time of one problem; what is left over after it is unknown."""
+_MODELS_KEPT = 4
+"""Per set of premises; a wrong claim is often false in a model that an earlier one was false in."""
+_MODEL_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,55 +36,43 @@ class Ruling:
 
     verdict: Verdict
     reason: str
-    """`entailed`, `refuted`, `not-entailed`, `vacuous-premises`, `time-out` or Z3's own words."""
+    """`entailed`, `refuted`, `not-entailed`, `vacuous-premises`, `time-out`,
+    `counter-model-unchecked`, or `z3:` and Z3's own words."""
     core: tuple[str, ...] = ()
     """Labels of premises that are enough, when the claim follows; not always the fewest."""
     counter_model: Structure | None = None
-    """Where all cited premises are true and the claim is false. None for SMT-LIB, whose models stay
-    in Z3's words (`model_text`)."""
+    """Where all cited premises are true and the claim is false."""
     model_text: str = ""
+    """The counter-model in Z3's words, where the claim or a premise is SMT-LIB."""
 
 
 class Entailment:
-    """The premises of one problem, and one solver that answers for all of its steps.
-
-    Each premise hangs on a switch, a Boolean of its own, so a step turns on what it cites and
-    nothing is asserted twice.
+    """The premises of one problem, for all of its steps.
 
     Args:
         translator: of the problem.
-        limits: of the solver.
+        solver: new, for this problem.
     """
 
-    def __init__(self, translator: Translator, limits: SolverLimits | None = None) -> None:
-        import z3  # heavy
-
-        self._z3 = z3
-        self._limits = limits or SolverLimits()
+    def __init__(self, translator: Translator, solver: IncrementalSolver) -> None:
         self._translator = translator
-        self._solver = z3.SimpleSolver()  # Solver() spends longer on choosing tactics than we need
-        self._solver.set("rlimit", self._limits.check_steps)
-        self._premises: dict[str, tuple[Claim, ...]] = {}
-        self._switches: dict[str, Any] = {}
-        self._consistent: dict[tuple[str, ...], Any] = {}
-        self._deadline = time.monotonic() + self._limits.problem_ms / 1000
+        self._solver = solver
+        self._premises: dict[str, tuple[Statement, ...]] = {}
+        self._consistent: dict[tuple[str, ...], bool] = {}
+        self._models: dict[tuple[str, ...], list[Structure]] = {}
 
-    def add(self, label: str, *premises: Claim) -> None:
+    def add(self, label: str, *premises: Statement) -> None:
         """Make premises known under a new label.
 
         Raises:
             ParseError: one cannot be translated; nothing is known under the label then.
         """
-        translated = [self._translator.translate(premise) for premise in premises]
-        switch = self._z3.Bool(f"premise?{label}")
-        for expression in translated:
-            self._solver.add(self._z3.Implies(switch, expression))
-        self._premises[label], self._switches[label] = premises, switch
+        self._solver.add(label, [self._translator.translate(premise) for premise in premises])
+        self._premises[label] = premises
 
-    def __contains__(self, label: str) -> bool:
-        return label in self._premises
-
-    def check(self, claim: Claim, cited: Collection[str], also: Collection[Formula] = ()) -> Ruling:
+    def check(
+        self, claim: Statement, cited: Collection[str], also: Sequence[Formula] = ()
+    ) -> Ruling:
         """Judge a claim against the cited premises.
 
         Args:
@@ -104,81 +84,75 @@ class Entailment:
             ParseError: the claim cannot be translated.
         """
         labels = tuple(sorted(set(cited)))
-        translated = self._translator.translate(claim)
-        self._solver.push()
+        true = self._translator.translate(claim)
+        beside = [self._translator.translate(formula) for formula in also]
+        known = [] if also else self._models.setdefault(labels, [])
+        text = ""
         try:
-            for formula in also:
-                self._solver.add(self._translator.translate(formula))
-            self._solver.push()
-            self._solver.add(self._z3.Not(translated))
-            against = self._solve(labels)
-            if against == self._z3.unsat:
-                core = self._core(labels)
-                self._solver.pop()
-                return self._follows(labels, core, cached=not also)
-            if against == self._z3.sat:
-                model = self._solver.model()
-                self._solver.pop()
-                self._solver.add(translated)
-                possible = self._solve(labels)
-                if possible != self._z3.unknown:
-                    reason = "not-entailed" if possible == self._z3.sat else "refuted"
-                    stated = [p for label in labels for p in self._premises[label]]
-                    return self._counter_model(reason, model, [*stated, *also], claim)
-            return self._gave_up()
-        finally:
-            self._solver.pop(self._solver.num_scopes())
+            counter_model = _find(known, claim, truth=False)
+            if counter_model is None:
+                answer = self._solver.solve(labels, [*beside, self._translator.negation(true)])
+                if answer.model is None:
+                    return self._follows(labels, answer.core, beside)
+                counter_model, text = self._read_model(answer.model, labels, also, claim)
+                if counter_model is None and not text:
+                    return Ruling(Verdict.UNKNOWN, "counter-model-unchecked")
+                if counter_model is not None:
+                    known.append(counter_model)
+                    del known[:-_MODELS_KEPT]
+            possible = _find(known, claim, truth=True) is not None
+            possible = possible or self._has_model(labels, [*beside, true])
+        except GaveUp as reason:
+            return Ruling(Verdict.UNKNOWN, str(reason))
+        reason = "not-entailed" if possible else "refuted"
+        return Ruling(Verdict.INCORRECT, reason, counter_model=counter_model, model_text=text)
 
-    def _follows(self, labels: tuple[str, ...], core: tuple[str, ...], *, cached: bool) -> Ruling:
+    def _follows(self, labels: tuple[str, ...], core: tuple[str, ...], beside: list[Any]) -> Ruling:
         """The claim follows; do the premises hold together?"""
-        possible = self._consistent.get(labels) if cached else None
-        if possible is None:
-            possible = self._solve(labels)
-        if possible == self._z3.unknown:
-            return self._gave_up()
-        if cached:
-            self._consistent[labels] = possible
-        if possible == self._z3.sat:
+        if beside:
+            consistent = self._has_model(labels, beside)
+        elif labels in self._consistent:
+            consistent = self._consistent[labels]
+        else:
+            consistent = self._consistent[labels] = self._has_model(labels, [])
+        if consistent:
             return Ruling(Verdict.CORRECT, "entailed", core)
         return Ruling(Verdict.UNKNOWN, "vacuous-premises", core)
 
-    def _counter_model(
+    def _has_model(self, labels: tuple[str, ...], beside: list[Any]) -> bool:
+        return self._solver.solve(labels, beside).model is not None
+
+    def _read_model(
         self,
-        reason: str,
-        model: Any,  # noqa: ANN401
-        premises: Sequence[Claim],
-        claim: Claim,
-    ) -> Ruling:
-        formulas = [f for f in (*premises, claim) if not isinstance(f, SmtTerm)]
-        if len(formulas) < len(premises) + 1:
-            return Ruling(Verdict.INCORRECT, reason, model_text=str(model)[:2_000])
-        structure = self._translator.structure(model, formulas)
-        if structure is None or not _shows(structure, formulas[:-1], formulas[-1]):
-            return Ruling(Verdict.UNKNOWN, "counter-model-unchecked")
-        return Ruling(Verdict.INCORRECT, reason, counter_model=structure)
-
-    def _solve(self, labels: Sequence[str]) -> Any:  # noqa: ANN401
-        left_ms = int((self._deadline - time.monotonic()) * 1000)
-        if left_ms <= 0:
-            return self._z3.unknown
-        self._solver.set("timeout", min(self._limits.check_ms, left_ms))
-        return self._solver.check(*[self._switches[label] for label in labels])
-
-    def _gave_up(self) -> Ruling:
-        if time.monotonic() >= self._deadline:
-            return Ruling(Verdict.UNKNOWN, "time-out")
-        words = self._solver.reason_unknown()
-        timed_out = words in ("timeout", "canceled", "max. resource limit exceeded")
-        return Ruling(Verdict.UNKNOWN, "time-out" if timed_out else f"z3: {words}")
-
-    def _core(self, labels: Sequence[str]) -> tuple[str, ...]:
-        used = {switch.get_id() for switch in self._solver.unsat_core()}  # names print slowly
-        return tuple(label for label in labels if self._switches[label].get_id() in used)
+        model: Any,  # noqa: ANN401 - z3 is untyped
+        labels: Sequence[str],
+        also: Sequence[Formula],
+        claim: Statement,
+    ) -> tuple[Structure | None, str]:
+        """Z3's model as a structure that passed the check, or in its own words for SMT-LIB."""
+        premises = [*(p for label in labels for p in self._premises[label]), *also]
+        if isinstance(claim, SmtTerm) or any(isinstance(p, SmtTerm) for p in premises):
+            return None, str(model)[:_MODEL_CHARACTERS]
+        true = [*(p for p in premises if not isinstance(p, SmtTerm)), Not(claim)]
+        structure = self._translator.structure(model, true)
+        return (structure if structure and _all_hold(structure, true) else None), ""
 
 
-def _shows(structure: Structure, premises: Sequence[Formula], claim: Formula) -> bool:
-    """Whether the premises are true and the claim false, by our own reading."""
+def _find(models: Sequence[Structure], claim: Statement, *, truth: bool) -> Structure | None:
+    """A known model of the premises in which the claim has this truth value."""
+    if isinstance(claim, SmtTerm):
+        return None
+    for model in reversed(models):
+        try:
+            if holds(model, claim) is truth:
+                return model
+        except (KeyError, TooMuchWork):  # the claim has a name that this model says nothing of
+            continue
+    return None
+
+
+def _all_hold(structure: Structure, formulas: Sequence[Formula]) -> bool:
     try:
-        return all(holds(structure, p) for p in premises) and not holds(structure, claim)
+        return all(holds(structure, formula) for formula in formulas)
     except TooMuchWork:
         return False

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from stepmill.records import Verdict
 from stepmill.verifiers.claims import Finding, JsonValue, StepFindings, judge_step
 from stepmill.verifiers.logic.closed_world import ClosedWorldError, closed_world, false_atoms
-from stepmill.verifiers.logic.entailment import Entailment, Ruling, SolverLimits
+from stepmill.verifiers.logic.entailment import Entailment, Ruling, Statement
 from stepmill.verifiers.logic.problems import NOTATIONS, Claim, LogicProblem, LogicStep
 from stepmill.verifiers.logic.reading import ParseError
 from stepmill.verifiers.logic.smtlib import SmtTerm
+from stepmill.verifiers.logic.solver import IncrementalSolver, SolverLimits
 from stepmill.verifiers.logic.structures import Structure, TooMuchWork, holds
 from stepmill.verifiers.logic.syntax import Formula
 from stepmill.verifiers.logic.translation import Translator
@@ -21,8 +22,6 @@ from stepmill.verifiers.logic.writing import to_fol
 
 VERIFIER = "logic"
 VERSION = "1"
-
-_Read = Formula | SmtTerm
 
 
 def check_problem(problem: LogicProblem, limits: SolverLimits | None = None) -> list[StepFindings]:
@@ -43,7 +42,7 @@ class _Argument:
     def __init__(self, problem: LogicProblem, limits: SolverLimits) -> None:
         self._problem = problem
         self._read = NOTATIONS[problem.notation]
-        self._formulas: dict[str, tuple[_Read, ...]] = {}
+        self._formulas: dict[str, tuple[Statement, ...]] = {}
         """What may be cited, by label."""
         self._unread: dict[str, str] = {}
         """Why the text under a label is not usable, by label."""
@@ -54,7 +53,7 @@ class _Argument:
         except ParseError as error:
             translator = Translator(problem.integers)
             self._unread["declarations"] = str(error)
-        self._entailment = Entailment(translator, limits)
+        self._entailment = Entailment(translator, IncrementalSolver(limits))
         for premise in problem.premises:
             self._cite_as(premise.label, [premise.text])
         self._given = tuple(self._formulas)
@@ -92,7 +91,7 @@ class _Argument:
             self._no_world = str(error)
 
     def _all_claims(self) -> list[Formula]:
-        claims: list[_Read] = []
+        claims: list[Statement] = []
         for claim in (claim for step in self._problem.steps for claim in step.claims):
             try:
                 claims.append(self._read(claim.text))
@@ -133,7 +132,7 @@ class _Argument:
             return "premises-not-parsed", {"cites": label, "message": self._unread[label]}
         return "unknown-citation", {"cites": label}
 
-    def _ruling(self, formula: _Read, cites: Sequence[str], *, all_cited: bool) -> Ruling:
+    def _ruling(self, formula: Statement, cites: Sequence[str], *, all_cited: bool) -> Ruling:
         if not self._problem.closed_world:
             return self._entailment.check(formula, cites)
         if self._world is None:
@@ -148,11 +147,11 @@ class _Argument:
         return self._entailment.check(formula, cites, false_atoms(self._world, [*cited, formula]))
 
 
-def _first_order(formulas: Sequence[_Read]) -> list[Formula]:
+def _first_order(formulas: Sequence[Statement]) -> list[Formula]:
     return [formula for formula in formulas if not isinstance(formula, SmtTerm)]
 
 
-def _made(claim: Claim, formula: _Read, ruling: Ruling, rests_on: list[str]) -> Finding:
+def _made(claim: Claim, formula: Statement, ruling: Ruling, rests_on: list[str]) -> Finding:
     detail: dict[str, JsonValue] = {}
     if not isinstance(formula, SmtTerm):
         detail["formula"] = to_fol(formula)

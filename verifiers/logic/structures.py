@@ -156,4 +156,7 @@ class _Evaluation:
 
     def _number(self, number: Linear) -> Fraction:
         values = self._structure.numbers
+        if len(number.coefficients) == 1 and not number.constant:
+            ((name, coefficient),) = number.coefficients
+            return values[name] if coefficient == 1 else coefficient * values[name]
         return number.constant + sum(c * values[name] for name, c in number.coefficients)

@@ -73,6 +73,10 @@ class Translator:
         """
         return self._smt(claim) if isinstance(claim, SmtTerm) else self._formula(claim, {})
 
+    def negation(self, expression: Any) -> Any:  # noqa: ANN401
+        """The negation of a translated claim."""
+        return self._z3.Not(expression)
+
     def _smt(self, term: SmtTerm) -> Any:  # noqa: ANN401
         try:
             # the line break ends a comment in the term

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from stepmill.records import Verdict
 from stepmill.verifiers.claims import Finding, StepFindings
-from stepmill.verifiers.logic.entailment import SolverLimits
 from stepmill.verifiers.logic.problems import LogicProblem, problem_from_dict
+from stepmill.verifiers.logic.solver import SolverLimits
 from stepmill.verifiers.logic.steps import VERIFIER, VERSION, check_problem
 from stepmill.verifiers.logic.texts import english_problem
 from stepmill.verifiers.pool import Unknown, WorkerPool
