@@ -19,9 +19,9 @@ def collect_figures(rundir: RunDir) -> Figures:
     Keys: `name`, `simulated`, `shards`, `problems` (total, set_aside by reason, searched, refused,
     and the reasons why others were not searched), `solutions` (by outcome, `surplus` by reason),
     `completions` (total, from_problem, from_prefix, and by verdict), `unknown_reasons`, `tokens`
-    (generated, prompt, prompt_cached of prompt_cache_known), `success_rate` of the policy on bare problems, `seconds`
-    of work, `paid` (what the engine was asked for in the sessions that finished a shard) and
-    `tokens_per_second` over them.
+    (generated, prompt, prompt_cached of prompt_cache_known), `success_rate` of the policy on bare
+    problems, `seconds` of work, `paid` (what the engine was asked for in the sessions that finished
+    a shard) and `tokens_per_second` over them.
     """
     manifests = _manifests(rundir)
     total: Figures = {}
