@@ -13,11 +13,12 @@ import re
 from dataclasses import dataclass
 
 _LINE = re.compile(
-    r"[\W_]*paragraph[\s_#]*([0-9]{1,6})[\W_]*(?:is[\W_]+)?(correct|incorrect|wrong)\s*(\W.*)?",
+    r"[\W_]*paragraph[\s_#]*([0-9]{1,6})[\W_]*(?:is[\W_]+)?"
+    r"(correct|incorrect|wrong)(?!\s*(?!because\b|since\b)\w).*",
     re.IGNORECASE | re.DOTALL,
 )
-"""`Paragraph 3: wrong`, also `**Paragraph 3** is wrong, since …` and `<paragraph_3>: wrong`. A word
-right behind the verdict (`correct or wrong`) is another sentence."""
+"""`Paragraph 3: wrong`, also `**Paragraph 3** is wrong because …` and `<paragraph_3>: wrong`. Any
+other word right behind the verdict (`correct or wrong`) makes it another sentence."""
 _WRAPPED = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _BOX = re.compile(r"\\boxed\s*\{([^{}]*)\}")
 _INDEX = re.compile(
