@@ -89,11 +89,9 @@ _TOKEN = re.compile(
     """.replace("LETTER", r"[^\W\d_²³¹½¼¾]"),
     re.X,
 )
-_DELIMITERS = frozenset({"\\(", "\\)", "$", "\\$"})  # what is beside them does not belong together
 _SEPARATOR = re.compile(r",\\!|\{,\}|\\,|,")
 _OPERATORS = {"times": "*", "over": "/", "minus": "-", "plus": "+", "power": "^"}
 _KINDS = {
-    "word": WORD,
     "name": NAME,
     "money": CURRENCY,
     "open": OPEN,
@@ -110,7 +108,8 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     """Tokens of `text[start:end]`; annotations such as `<<2+3=5>>` are left out."""
     out: list[Token] = []
     clear: list[bool] = []  # for each open bracket, whether it only sets type: \text{...}
-    maths = False  # between \\( and \\), where a word is a product of names
+    texts = 0  # how many of them do
+    maths = False  # between \( and \), where a word is a product of names
     last = start  # where the text before ends, annotations and type-setting included
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         kind = match.lastgroup
@@ -120,16 +119,19 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
             kind = "number"
         begin, stop = match.span(kind)
         glued = begin == last
-        last = -1 if match[kind] in _DELIMITERS else stop
-        if kind in _KINDS:
-            if kind == "word" and maths and not any(clear):
-                kind = "other"
-            elif kind == "money" and not _BEFORE_MONEY.match(text, stop):
+        last = stop
+        if kind == "word":
+            known = OTHER if maths and not texts else WORD
+            out.append(Token(known, match[kind], begin, stop, glued))
+        elif kind in _KINDS:
+            if kind == "money" and not _BEFORE_MONEY.match(text, stop):
                 if match[kind] in "$\\$":  # it delimits maths
+                    last = -1
                     continue
             elif kind == "open":
                 clear.append(False)
             elif kind == "close" and clear and clear.pop():
+                texts -= 1
                 continue
             out.append(Token(_KINDS[kind], text[begin:stop], begin, stop, glued))
         elif kind == "number":
@@ -140,8 +142,9 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
             shown = "=" if kind == "equal" else "≈"
             out.append(Token(RELATION, shown, begin, stop, glued))
         elif kind == "space":
-            if text[stop - 1] in "()" and text[begin] == "\\":
+            if text[stop - 1] in "()":
                 maths = text[stop - 1] == "("
+                last = -1  # what is beside a delimiter does not belong together
         elif kind == "break":
             if text[stop - 1] in "[]":
                 maths = text[stop - 1] == "["
@@ -151,7 +154,8 @@ def tokenize(text: str, start: int = 0, end: int | None = None) -> list[Token]:
             out.extend(_digit_groups(match[kind], begin, stop))
         elif kind == "clear":
             clear.append(True)
-            last = -1  # a word in \\text{} never belongs to the number before it
+            texts += 1
+            last = -1  # a word in \text{} never belongs to the number before it
         elif kind == "square":
             out.append(Token(OPERATOR, "^", begin, stop, True))
             out.append(small_number(2 if match[kind] == "²" else 3, begin, stop))
