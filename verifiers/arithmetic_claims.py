@@ -6,6 +6,7 @@ looks like a claim and cannot be read is reported as unknown, with the reason.
 """
 
 import re
+from itertools import islice
 
 from stepmill.records import Verdict
 from stepmill.verifiers.arithmetic_clauses import Clause, clauses, resolve
@@ -35,6 +36,8 @@ MAX_CHARACTERS = 20_000
 
 MAX_CLAUSE = 2000
 """Nor is a clause with more tokens."""
+MAX_CLAIMS = 500
+"""Nor what follows so many claims in a step."""
 
 _ANNOTATION = re.compile(r"<<([^<>\n]{1,400})>>")
 _MAY_CLAIM = re.compile(r"[≈≅≃≐]|\\approx|\\simeq|\\doteq|\bequals?\b|[\d)}$] is [$€£¥₹\d]")
@@ -78,13 +81,17 @@ class StepReader:
         self._following = following
         findings = self._annotations(text) if "<<" in text else []
         for clause in clauses(resolve(tokenize(text))):
+            if len(findings) > MAX_CLAIMS:
+                result = Comparison(Verdict.UNKNOWN, "too-large")
+                findings.append(_finding(text, clause.tokens[0].start, len(text), result))
+                break
             findings += self._chain(text, clause)
         return findings
 
     def _annotations(self, text: str) -> list[Finding]:
         """The claims of `<<48/2=24>>`."""
         findings: list[Finding] = []
-        for match in _ANNOTATION.finditer(text):
+        for match in islice(_ANNOTATION.finditer(text), MAX_CLAIMS):
             stated, relation, _ = match[1].rpartition("=")
             if not relation:
                 continue
