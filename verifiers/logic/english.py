@@ -70,7 +70,7 @@ def parse_english(text: str) -> Formula:
         return _general(words[1:], _always)
     if _is_general(words):
         return _general(words, _always)
-    return _Clauses(None).read(words)[0]
+    return conjunction(_Clauses(None).read(words))
 
 
 def _always(who: Formula, what: Formula) -> Formula:

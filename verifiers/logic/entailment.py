@@ -102,8 +102,8 @@ class Entailment:
                     del known[:-_MODELS_KEPT]
             possible = _find(known, claim, truth=True) is not None
             possible = possible or self._has_model(labels, [*beside, true])
-        except GaveUp as reason:
-            return Ruling(Verdict.UNKNOWN, str(reason))
+        except GaveUp as error:
+            return Ruling(Verdict.UNKNOWN, str(error))
         reason = "not-entailed" if possible else "refuted"
         return Ruling(Verdict.INCORRECT, reason, counter_model=counter_model, model_text=text)
 

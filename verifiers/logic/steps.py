@@ -156,7 +156,7 @@ def _made(claim: Claim, formula: Statement, ruling: Ruling, rests_on: list[str])
     if not isinstance(formula, SmtTerm):
         detail["formula"] = to_fol(formula)
     if ruling.verdict is Verdict.CORRECT or ruling.core:
-        detail["core"] = ruling.core
+        detail["core"] = list(ruling.core)
     if ruling.counter_model is not None:
         detail["counter_model"] = ruling.counter_model.as_dict()
     if ruling.model_text:

@@ -19,7 +19,7 @@ from stepmill.verifiers.pool import Unknown, WorkerPool
 _ENTRY = "stepmill.verifiers.logic.verifier:make_worker"
 _RECYCLE_AFTER = 500
 _GRACE_S = 5.0
-"""Between the end of a problem's time and the kill."""
+"""Between the end of a problem's time and the kill of its worker."""
 
 
 class _Check(Protocol):
@@ -43,12 +43,18 @@ class LogicVerifier:
 
     Args:
         workers: problems in work at a time.
-        limits: of Z3; a problem that outlasts `problem_ms` by some seconds is killed.
+        limits: of Z3.
         memory_mb: address space of one worker.
+        kill_s: seconds after which the worker of a problem is killed; None for some seconds after
+            Z3 should have ended by itself.
     """
 
     def __init__(
-        self, workers: int = 2, limits: SolverLimits | None = None, memory_mb: int = 2048
+        self,
+        workers: int = 2,
+        limits: SolverLimits | None = None,
+        memory_mb: int = 2048,
+        kill_s: float | None = None,
     ) -> None:
         limits = limits or SolverLimits()
         options = asdict(limits)
@@ -56,7 +62,7 @@ class LogicVerifier:
             _ENTRY,
             options,
             workers=workers,
-            time_limit_s=limits.problem_ms / 1000 + _GRACE_S,
+            time_limit_s=limits.problem_ms / 1000 + _GRACE_S if kill_s is None else kill_s,
             memory_mb=memory_mb,
             recycle_after=_RECYCLE_AFTER,
             version=f"{VERIFIER}/{VERSION}/{options}",
