@@ -15,8 +15,8 @@ from stepmill.annotators.changepoint import ChangePointSettings, Clues, change_p
 from stepmill.annotators.changepoint_calibration import Calibration
 from stepmill.annotators.judge import Judge, judged_place
 from stepmill.annotators.omegaprm import OmegaPRM, OmegaPRMSettings
+from stepmill.annotators.prefix_probe import PrefixProbe
 from stepmill.annotators.rollouts import (
-    PrefixProbe,
     Probed,
     ProbeSettings,
     Rollout,
@@ -234,7 +234,9 @@ class Annotator:
 
         async def one(solution: Solution) -> list[Evidence]:
             if isinstance(settings, ChangePointSettings):
-                probe = PrefixProbe(self.completer, problem, solution, root)
+                bare = Prefix(problem.question)
+                drawn = await self.completer.rollouts(problem, bare, root.drawn)  # stored
+                probe = PrefixProbe(self.completer, problem, solution, root, drawn=drawn)
                 clues = Clues(None, judged_places.get(solution.id), settings.judge_reliability)
                 weights = await self.calibration.weights(problem.id)
                 located = await change_point(probe, settings, weights, clues)

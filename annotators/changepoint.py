@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from stepmill.annotators.changepoint_model import DEFAULT, MISFIT, Array, Belief, Weights, bits
-from stepmill.annotators.rollouts import PrefixProbe, Tally
+from stepmill.annotators.prefix_probe import PrefixProbe
+from stepmill.annotators.rollouts import Tally
 from stepmill.records import Evidence
 from stepmill.settings import Settings
 
@@ -116,6 +117,7 @@ async def change_point(
     tilt = clues.tilt(n)
     cost = np.array([probe.share_after(t) for t in range(n)]) + _PROMPT_SHARE
     counts = [Tally() for _ in range(n)]
+    reused = _reuse(probe, belief)
     while True:
         place, gains = belief.gains()
         reason = _reason_to_stop(belief, place, gains[1:], counts, settings)
@@ -128,15 +130,32 @@ async def change_point(
         before, counts[t] = counts[t], await probe.draw(t, counts[t].drawn + n_more)
         right = counts[t].c - before.c
         belief.see(t, right, counts[t].k - before.k - right)
-    seen = [probe.root, *counts[1:]]
     found = Located(
         int(place.argmax()) if reason == "confident" else None,
         tuple(place.tolist()),
         reason,
         belief.support(),
-        np.array([(c.c, c.k - c.c) for c in seen]),
+        np.array([(c.c, c.k - c.c) for c in (probe.root, *counts[1:])]) + reused,
     )
     probe.conclude(reason, _statement(probe, found, settings))
+    return found
+
+
+def _reuse(probe: PrefixProbe, belief: Belief) -> NDArray[np.int64]:
+    """Let the belief see the draws from the bare problem that pass through one prefix.
+
+    The one at which they promise most information, by their number and not by their outcomes.
+
+    Returns:
+        (n, 2): right and wrong ones at each prefix; at most one row is not 0.
+    """
+    found = np.zeros((probe.n_steps, 2), np.int64)
+    passing = np.array([0, *(probe.passing(t).k for t in range(1, probe.n_steps))])
+    t = int((belief.gains()[1] * passing).argmax())
+    if passing[t]:
+        counts = probe.reuse(t)
+        found[t] = counts.c, counts.k - counts.c
+        belief.see(t, counts.c, counts.k - counts.c)
     return found
 
 

@@ -1,10 +1,10 @@
 """Rollouts from the prefixes of one solution: drawing, counting, deciding, and the evidence.
 
 A search (annotators/searches.py) chooses which prefix to spend draws on. Here is what every search
-shares: `PrefixProbe` draws at a prefix until its stop rule is content, says whether the prefix is
-alive, and keeps the counts. Nothing here knows engines, ledgers or files: rollouts come from a
-`Sampler`. Prefix t is the first t steps, 0 <= t <= n; t = 0 is the bare problem and t = n the
-finished solution, whose outcome the answer check decided, so neither is ever probed.
+shares: `probe` draws at a prefix until its stop rule is content and says whether the prefix is
+alive. Nothing here knows engines, ledgers or files: rollouts come from a `Sampler`. Prefix t is the
+first t steps, 0 <= t <= n; t = 0 is the bare problem and t = n the finished solution, whose outcome
+the answer check decided, so neither is ever probed.
 
 Source of the rules: Math-Shepherd (any success of k draws), EpicPRM and UnPRM (below a share of
 the problem's own success rate).
@@ -209,96 +209,6 @@ def _test(
     if settings.stop == "sprt":
         return sequential_test(counts.c, counts.k, own, settings.dead_rate * own, error)
     return posterior_test(counts.c, counts.k, settings.alive.threshold * own, error)
-
-
-class PrefixProbe:
-    """The prefixes of one solution, as a search sees them.
-
-    Args:
-        sampler: where rollouts come from.
-        problem: the problem of the solution.
-        solution: the solution under search.
-        root: counts at the bare problem.
-        settings: draws per prefix and the alive rule, for `alive`; `draw` does not use them.
-    """
-
-    def __init__(
-        self,
-        sampler: Sampler,
-        problem: Problem,
-        solution: Solution,
-        root: Tally,
-        settings: ProbeSettings | None = None,
-    ) -> None:
-        self.root = root
-        self._sampler = sampler
-        self._problem = problem
-        self._solution = solution
-        self._settings = settings or ProbeSettings()
-        self._probed: dict[int, Probed] = {}
-
-        self._statements: list[Evidence] = []
-
-    @property
-    def n_steps(self) -> int:
-        """Number of steps of the solution."""
-        return len(self._solution.steps)
-
-    @property
-    def solution_id(self) -> str:
-        """Id of the solution."""
-        return self._solution.id
-
-    @property
-    def policy(self) -> str:
-        """Fingerprint of the policy that draws."""
-        return self._sampler.policy
-
-    def share_after(self, t: int) -> float:
-        """Share of the solution's characters that come after its first `t` steps, in [0, 1]."""
-        whole = len(self._solution.text)
-        return 1 - len(self._solution.prefix(t)) / whole if whole else 0.0
-
-    async def alive(self, t: int) -> bool | None:
-        """Whether the first `t` steps still lead to the right answer; None when undecided.
-
-        Raises:
-            ValueError: `t` is not in 1 … n - 1.
-        """
-        prefix = self._prefix(t)
-        if t not in self._probed:
-            found, _ = await probe(self._sampler, self._problem, prefix, self.root, self._settings)
-            self._probed[t] = found
-        return self._probed[t].alive
-
-    async def draw(self, t: int, n: int) -> Tally:
-        """Counts of the first `n` draws after `t` steps; what they mean is the search's to say.
-
-        Raises:
-            ValueError: `t` is not in 1 … n - 1.
-        """
-        counts = tally(await self._sampler.rollouts(self._problem, self._prefix(t), n))
-        self._probed[t] = Probed(counts, None, "open")
-        return counts
-
-    def conclude(self, stop_reason: str, statement: Evidence) -> None:
-        """Say why a search that drew with `draw` has ended, and what it found."""
-        for t, found in self._probed.items():
-            self._probed[t] = Probed(found.tally, found.alive, stop_reason)
-        self._statements.append(statement)
-
-    def evidence(self) -> list[Evidence]:
-        """One row per probed prefix, in the order of the steps, then a search's statements."""
-        rows = [
-            rollout_evidence(self._solution.id, t - 1, self._sampler.policy, found)
-            for t, found in sorted(self._probed.items())
-        ]
-        return rows + self._statements
-
-    def _prefix(self, t: int) -> Prefix:
-        if not 1 <= t < self.n_steps:
-            raise ValueError(f"prefix {t} of a solution of {self.n_steps} steps is not probed")
-        return prefix_of(self._problem, self._solution, t)
 
 
 def prefix_of(problem: Problem, solution: Solution, t: int) -> Prefix:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from stepmill.annotators.rollouts import PrefixProbe
+from stepmill.annotators.prefix_probe import PrefixProbe
 from stepmill.errors import Stopped
 from stepmill.registry import Registry
 

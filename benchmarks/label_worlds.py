@@ -62,6 +62,8 @@ class Case:
     drawn: Sequence[Rollout]
     """Draws from the bare problem."""
     sampler: StoredDraws
+    place_in: Callable[[str], int | None]
+    """The first wrong step of any wrong solution of the problem; None where it is not known."""
 
     @property
     def root(self) -> Tally:
@@ -111,7 +113,7 @@ async def _first_wrong(
             place = place_in(text)
             if place is not None:
                 solution = _solution(problem, text, sampler.policy)
-                return Case(problem, solution, place, drawn, sampler)
+                return Case(problem, solution, place, drawn, sampler, place_in)
     return None
 
 
@@ -253,7 +255,15 @@ async def replayed(model: str, path: Path = RECORDING) -> AsyncIterator[Case]:
 
         sampler = StoredDraws(make, model)
         drawn = await sampler.rollouts(problem, Prefix(problem.question), ROOT_DRAWS)
-        yield Case(problem, _solution(problem, text, model), first["first_error"], drawn, sampler)
+        place = first["first_error"]
+        yield Case(
+            problem,
+            _solution(problem, text, model),
+            place,
+            drawn,
+            sampler,
+            {text: place}.get,
+        )
 
 
 def _recorded(row: dict[str, object], rest: str, draw: int) -> Rollout:

@@ -7,8 +7,9 @@ error of a solution is computed from its text. `label_efficiency.py` judges sear
 One row is one prefix: `model`, `solution` (counted per model), `problem` (likewise), `question`,
 `text` (of the solution), `first_error` (0-based line), `n_steps`, `step` (steps in the prefix,
 0 … n - 1), `right` (bit i: draw i ended with the right answer), `known` (bit i: it ended with an
-answer at all) and `tokens` (byte i: tokens of draw i). The texts of the rollouts are left out: what
-a search learns from a rollout is in those three columns, and the file is 50 times smaller so.
+answer at all), `tokens` (byte i: tokens of draw i) and `shared` (byte i: leading lines that draw i
+of the bare problem has in common with the solution; null elsewhere). The texts of the rollouts are
+left out: what a search learns from them is in those columns, and the file is 50 times smaller so.
 """
 
 import argparse
@@ -45,6 +46,7 @@ SCHEMA = pa.schema(
         ("right", pa.uint64()),
         ("known", pa.uint64()),
         ("tokens", pa.binary()),
+        ("shared", pa.binary()),
     ]
 )
 
@@ -129,6 +131,11 @@ def ends(text: str) -> list[int]:
     return found
 
 
+def shared_lines(text: str, other: str) -> int:
+    """How many leading lines of `text` are those of `other`, line breaks included."""
+    return sum(other.startswith(text[:end]) for end in ends(text)[:-1])
+
+
 def rows_of(
     model: str, at: int, problem: WordProblem, text: str, counted: dict[str, list[Completion]]
 ) -> list[dict[str, Any]]:
@@ -152,6 +159,7 @@ def rows_of(
                 "right": sum(1 << i for i, a in enumerate(answers) if a == problem.answer),
                 "known": sum(1 << i for i, a in enumerate(answers) if a is not None),
                 "tokens": bytes(min(255, c.n_tokens) for c in drawn),
+                "shared": None if step else bytes(shared_lines(text, c.text) for c in drawn),
             }
         )
     return rows

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.annotators.conftest import PROBLEM, ScriptedSampler, chance_script, solution
+from tests.annotators.conftest import PROBLEM, ScriptedSampler, chance_script, rollout, solution
 
 from stepmill.annotators.annotate import SearchSettings
 from stepmill.annotators.changepoint import CHANNEL, ChangePointSettings, Clues, change_point
 from stepmill.annotators.changepoint_model import DEFAULT
-from stepmill.annotators.rollouts import PrefixProbe, Tally
+from stepmill.annotators.prefix_probe import PrefixProbe
+from stepmill.annotators.rollouts import Tally
 
 ROOT = Tally(c=8, k=16)
 TEXT = "abcdefghijklmnopqrstuvwxyz"
@@ -29,6 +30,10 @@ def searched(n, script, clues=Clues(), root=ROOT, **settings):  # noqa: B008 (fr
 def dead_from(first_dead):
     """The truth: prefixes shorter than `first_dead` always succeed, all others never."""
     return lambda prefix: "+" if len(prefix) < first_dead else "-"
+
+
+def drawn_k(rows):
+    return sum(row.k for row in rows if row.channel == "rollouts")
 
 
 def drawn(rows):
@@ -83,6 +88,21 @@ def test_counts_that_fit_no_single_change_are_a_misfit():
     found, _, _ = searched(4, script, root=Tally(c=15, k=16))
     assert (found.place, found.stop_reason) == (None, "misfit")
     assert found.support < -3
+
+
+def test_draws_that_pass_through_a_prefix_spare_others():
+    """Eight right draws from the problem begin with the first four of eight steps."""
+    drawn = [rollout("-", TEXT[:8]), *(rollout("+", f"abcd{i}") for i in range(8))]
+
+    def cost(drawn):
+        sampler = ScriptedSampler(dead_from(5))
+        probe = PrefixProbe(sampler, PROBLEM, solution(TEXT[:8]), ROOT, drawn=drawn)
+        found = asyncio.run(change_point(probe, ChangePointSettings()))
+        assert found.place == 4
+        assert sum(found.counts[1:].sum(axis=1)) == drawn_k(probe.evidence())
+        return sum(n for n in {text: n for text, n in sampler.asked}.values())
+
+    assert cost(drawn) < cost([])
 
 
 def test_the_budget_ends_a_search():

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.annotators.conftest import PROBLEM, QUESTION, ScriptedSampler, rollout, solution
 
+from stepmill.annotators.prefix_probe import PrefixProbe
 from stepmill.annotators.rollouts import (
     AliveSettings,
-    PrefixProbe,
     Probed,
     ProbeSettings,
     Tally,

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.annotators.conftest import PROBLEM, ScriptedSampler, solution
 
-from stepmill.annotators.rollouts import PrefixProbe, ProbeSettings, Tally
+from stepmill.annotators.prefix_probe import PrefixProbe
+from stepmill.annotators.rollouts import ProbeSettings, Tally
 from stepmill.annotators.searches import SEARCHES, all_of
 from stepmill.errors import EngineError, Stopped
 
