@@ -1,3 +1,4 @@
+import itertools
 import json
 from pathlib import Path
 
@@ -66,3 +67,21 @@ def formulas(*, functions=True):
 @pytest.fixture(scope="session")
 def formula_strategy():
     return formulas
+
+
+@pytest.fixture(scope="session")
+def pigeons():
+    """Premises that say of `holes + 1` pigeons that each is in a hole of its own: no model has
+    that, and from a dozen on Z3 takes minutes to see it."""
+
+    def premises(holes):
+        birds = range(holes + 1)
+        homes = ["(" + " ∨ ".join(f"P{p}h{h}" for h in range(holes)) + ")" for p in birds]
+        alone = [
+            f"¬(P{p}h{h} ∧ P{q}h{h})"
+            for h in range(holes)
+            for p, q in itertools.combinations(birds, 2)
+        ]
+        return [*homes, *alone]
+
+    return premises

@@ -128,27 +128,16 @@ def test_a_name_with_two_numbers_of_arguments_is_refused():
         judge.check(parse_fol("P(a, b)"), ["p"])
 
 
-def pigeons(holes):
-    """One pigeon more than holes, each in a hole, no two in one: impossible, and hard to see."""
-    homes = ["(" + " ∨ ".join(f"P{p}h{h}" for h in range(holes)) + ")" for p in range(holes + 1)]
-    alone = [
-        f"¬(P{p}h{h} ∧ P{q}h{h})"
-        for h in range(holes)
-        for p, q in itertools.combinations(range(holes + 1), 2)
-    ]
-    return [*homes, *alone]
-
-
 @pytest.mark.parametrize(
     "limits",
     [SolverLimits(check_ms=100), SolverLimits(check_steps=200_000), SolverLimits(problem_ms=0)],
 )
-def test_a_solver_that_gives_up_says_nothing(limits):
+def test_a_solver_that_gives_up_says_nothing(limits, pigeons):
     ruling = rule(pigeons(11), "A", limits=limits)
     assert (ruling.verdict, ruling.reason) == (UNKNOWN, "time-out")
 
 
-def test_a_question_that_was_given_up_does_not_disturb_the_next():
+def test_a_question_that_was_given_up_does_not_disturb_the_next(pigeons):
     judge = entailment(SolverLimits(check_ms=100))
     for i, premise in enumerate(pigeons(11)):
         judge.add(f"p{i}", parse_fol(premise))
