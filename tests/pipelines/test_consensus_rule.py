@@ -1,6 +1,8 @@
 """Agreement on the first error, worked out by hand: four steps, one judge, some proofs."""
 
+import runpy
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -171,3 +173,16 @@ def test_one_channel_alone_is_corrected_by_proofs(channels, hard, sources):
 def test_channels_must_be_known_and_distinct(channels):
     with pytest.raises(ValidationError):
         ConsensusRule(channels=channels)
+
+
+@pytest.mark.slow
+def test_kept_consensus_labels_are_more_precise_than_either_channel_alone():
+    """The claim of docs/recipes.md, at a fifth of its size: the truth of word problems is known."""
+    benchmark = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "consensus.py"))
+    rows = {row["rule"]: row for row in benchmark["table"](40, [(0.3, 1.0)])}
+    for name in ("any", "half of root"):
+        both = rows[f"consensus ({name})"]
+        assert 0.3 < both["kept"] < 1
+        for alone in (rows[f"rollouts ({name})"], rows["judge"]):
+            assert both["first_error"] > alone["first_error"] + 0.05
+            assert both["labels"] > alone["labels"] + 0.01
