@@ -16,13 +16,19 @@ from stepmill.annotators.changepoint_calibration import Calibration
 from stepmill.annotators.changepoint_model import MISFIT, Belief, Weights, fit
 from stepmill.annotators.omegaprm import OmegaPRM, OmegaPRMSettings
 from stepmill.annotators.prefix_probe import PrefixProbe
-from stepmill.annotators.rollouts import AliveSettings, Probed, ProbeSettings, rollout_evidence
+from stepmill.annotators.rollouts import (
+    AliveSettings,
+    Probed,
+    ProbeSettings,
+    Rollout,
+    rollout_evidence,
+)
 from stepmill.annotators.searches import SEARCHES
 from stepmill.pipelines.changepoint_rule import ChangePointRule
 from stepmill.pipelines.labels import LabelSettings, label
 from stepmill.pipelines.rollout_rules import HardRule
 from stepmill.pipelines.tables import evidence_table, solutions_table
-from stepmill.records import Evidence, Solution
+from stepmill.records import Completion, Evidence, Solution
 
 TREE_SEARCHES = 16
 """Solutions that omegaprm searches in one problem; the paper has 100."""
@@ -60,13 +66,14 @@ class Figures:
     def ece(self) -> float:
         """Expected calibration error over ten bins of confidence."""
         return sum(
-            len(group) * abs(group[:, 0].mean() - group[:, 1].mean()) for group in bins(self)
+            len(group) * abs(group[:, 0].mean() - group[:, 1].mean())
+            for group in bins(self.confidence)
         ) / max(1, len(self.confidence))
 
 
-def bins(figures: Figures) -> list[np.ndarray]:
+def bins(confidence: Sequence[tuple[float, bool]]) -> list[np.ndarray]:
     """(confidence, right) by tenths of confidence; empty ones are left out."""
-    pairs = np.array(figures.confidence, float).reshape(-1, 2)
+    pairs = np.array(confidence, float).reshape(-1, 2)
     tenth = np.minimum((pairs[:, 0] * 10).astype(int), 9)
     return [pairs[tenth == b] for b in range(10) if (tenth == b).any()]
 
@@ -105,7 +112,9 @@ async def by_tree(cases: Sequence[Case], k: int) -> list[Found]:
     settings = OmegaPRMSettings(k=k, searches=TREE_SEARCHES, keep_correct=0)
     for case in cases:
         tree = OmegaPRM(case.sampler, case.problem, lines, case.sampler.policy, settings)
-        result = await tree.search(case.root, case.drawn)
+        own = Rollout(Completion(case.solution.text, "stop", 0), case.solution.outcome)
+        wrong = [r for r in case.drawn if case.place_in(r.completion.text) is not None]
+        result = await tree.search(case.root, [own, *wrong])  # a text that comes twice is one
         seen: set[str] = set()
         for solution in result.solutions:
             truth = case.place_in(solution.text)

@@ -9,6 +9,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -30,7 +31,11 @@ from stepmill.wordproblems import first_error, generate, read_answer
 
 ROOT_DRAWS = 16
 """Solutions of a problem: they tell its success rate, and a wrong one of them is searched."""
+DRAWS = 64
+"""Draws recorded at each prefix."""
 RECORDING = Path(__file__).parent / "data" / "tiny_rollouts.parquet"
+Row = dict[str, Any]
+"""A row of a recording; record_replay.py has the columns."""
 Draw = Callable[[Prefix, range], Awaitable[Sequence[Rollout]]]
 """The draws of these indices at a prefix."""
 
@@ -158,7 +163,8 @@ def _checked(problem: Problem, prefix: str, completion: Completion) -> Rollout:
     if answer is None:
         return Rollout(completion, Outcome(Verdict.UNKNOWN, reason="no-answer"))
     right = str(answer) == problem.answer
-    return Rollout(completion, Outcome(Verdict.CORRECT if right else Verdict.INCORRECT))
+    verdict = Verdict.CORRECT if right else Verdict.INCORRECT
+    return Rollout(completion, Outcome(verdict, reason="number"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +218,9 @@ async def made_up(world: World, steps: int, n: int, seed: int) -> AsyncIterator[
                 for draw in draws
             ]
 
-        def place_in(text: str) -> int:
-            return [line.startswith("bad") for line in text.splitlines()].index(True)
+        def place_in(text: str) -> int | None:
+            found = [i for i, line in enumerate(text.splitlines()) if line.startswith("bad")]
+            return found[0] if found else None
 
         case = await _first_wrong(problem, StoredDraws(make, "made up"), place_in)
         if case:
@@ -236,8 +243,9 @@ def _continue(prefix: str, n: int, rate: float, chance: random.Random) -> Rollou
 async def replayed(model: str, path: Path = RECORDING) -> AsyncIterator[Case]:
     """The recorded wrong solutions of one real policy; see record_replay.py.
 
-    A rollout's text was not recorded: the rest of the solution stands for it, so that a tree search
-    has this solution as its one candidate.
+    Texts of rollouts were not recorded. One from the bare problem has as many of the solution's
+    lines as it had; elsewhere the rest of the solution stands for it, so that a tree search has
+    this solution as its one candidate.
     """
     rows = pl.read_parquet(path).filter(model=model)
     for group in rows.partition_by("solution", maintain_order=True):
@@ -248,30 +256,31 @@ async def replayed(model: str, path: Path = RECORDING) -> AsyncIterator[Case]:
         by_prefix = {text[: ends[row["step"]]]: row for row in group.iter_rows(named=True)}
 
         async def make(
-            prefix: Prefix, draws: range, text: str = text, rows: dict[str, dict] = by_prefix
+            prefix: Prefix, draws: range, text: str = text, rows: dict[str, Row] = by_prefix
         ) -> list[Rollout]:
             row = rows[prefix.text]
-            return [_recorded(row, text[len(prefix.text) :], draw) for draw in draws]
+            return [_recorded(row, text, prefix.text, draw) for draw in draws]
 
         sampler = StoredDraws(make, model)
         drawn = await sampler.rollouts(problem, Prefix(problem.question), ROOT_DRAWS)
         place = first["first_error"]
-        yield Case(
-            problem,
-            _solution(problem, text, model),
-            place,
-            drawn,
-            sampler,
-            {text: place}.get,
-        )
+        solution = _solution(problem, text, model)
+        yield Case(problem, solution, place, drawn, sampler, {text: place}.get)
 
 
-def _recorded(row: dict[str, object], rest: str, draw: int) -> Rollout:
-    tokens = bytes(row["tokens"])  # type: ignore[arg-type]
-    if draw >= len(tokens):
-        raise ValueError(f"{len(tokens)} draws were recorded at each prefix; {draw + 1} were asked")
-    completion = Completion(rest, "stop", tokens[draw], draw)
-    if not int(row["known"]) >> draw & 1:  # type: ignore[call-overload]
-        return Rollout(completion, Outcome(Verdict.UNKNOWN, reason="no-answer"))
-    right = int(row["right"]) >> draw & 1  # type: ignore[call-overload]
-    return Rollout(completion, Outcome(Verdict.CORRECT if right else Verdict.INCORRECT))
+def _recorded(row: Row, text: str, prefix: str, draw: int) -> Rollout:
+    """Draw number `draw` at a prefix of the solution `text`."""
+    if draw >= len(row["tokens"]):
+        raise ValueError(f"draw {draw} was asked for; {len(row['tokens'])} were recorded")
+    right = row["right"] >> draw & 1
+    verdict = Verdict.CORRECT if right else Verdict.INCORRECT
+    if not row["known"] >> draw & 1:
+        verdict = Verdict.UNKNOWN
+    rest = text[len(prefix) :]
+    if row["shared"]:
+        steps, shared = lines(text), row["shared"][draw]
+        if right or shared < len(steps) - 1:  # else it is the solution itself, or as good as it
+            rest = "".join(step.text for step in steps[:shared]) + f"other {draw}"
+    return Rollout(
+        Completion(rest, "stop", row["tokens"][draw], draw), Outcome(verdict, reason="recorded")
+    )
