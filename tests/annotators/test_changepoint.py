@@ -11,8 +11,10 @@ from tests.annotators.conftest import PROBLEM, ScriptedSampler, chance_script, r
 from stepmill.annotators.annotate import SearchSettings
 from stepmill.annotators.changepoint import CHANNEL, ChangePointSettings, Clues, change_point
 from stepmill.annotators.changepoint_model import DEFAULT
+from stepmill.annotators.judge import judged_place
 from stepmill.annotators.prefix_probe import PrefixProbe
 from stepmill.annotators.rollouts import Tally
+from stepmill.records import Evidence
 
 ROOT = Tally(c=8, k=16)
 TEXT = "abcdefghijklmnopqrstuvwxyz"
@@ -208,3 +210,12 @@ def test_a_configuration_chooses_it_by_its_name():
     assert chosen == ChangePointSettings(confidence=0.9)
     with pytest.raises(ValidationError, match="alive"):
         search.validate_python({"method": "change-point", "alive": {"by": "any"}})
+
+
+@pytest.mark.parametrize(
+    ("votes", "place"),
+    [([3, 3, 1], 3), ([2, 1, -1], 1), ([-1, -1], None), ([None, 4], 4), ([], None)],
+)
+def test_the_place_that_most_replies_of_a_judge_name(votes, place):
+    detail = json.dumps({"replies": [{"first_error": vote} for vote in votes]})
+    assert judged_place(Evidence("s", None, "judge", "p", detail=detail)) == place

@@ -1,6 +1,7 @@
 import asyncio
 import random
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from tests.annotators.conftest import PROBLEM, ScriptedSampler
 from stepmill.annotators.rollouts import ProbeSettings, Tally, probe
 from stepmill.annotators.stop_rules import posterior_test, sequential_test
 from stepmill.engines.base import Prefix
+from stepmill.pipelines.rollout_rules import rate
 
 ROOT = Tally(c=8, k=14)  # a mean of 9/16 under a uniform prior
 
@@ -80,3 +82,28 @@ def test_wrong_decisions_are_as_rare_as_wanted(stop, rate, alive):
         script = "".join(chance.choices("+-", (rate, 1 - rate), k=40))
         wrong += probed(script, stop=stop, k=40, wave=1).alive is not alive
     assert wrong <= 0.06 * 300
+
+
+@pytest.mark.parametrize("stop", ["fixed", "early", "sprt", "beta"])
+def test_soft_labels_are_right_on_average_however_the_draws_were_stopped(stop):
+    """Success rates are uniform in [0, 1], so among prefixes with the same label their mean is it.
+
+    c / k is not: of draws that end with the first success, its mean is too high.
+    """
+    chance = random.Random(7)
+    rows = []
+    for _ in range(1500):
+        true = chance.random()
+        script = "".join(chance.choices("+-", (true, 1 - true), k=16))
+        found = probed(script, stop=stop, k=8, wave=1)
+        rows.append((true, found.tally.c, found.tally.k, found.stop_reason))
+    frame = pl.DataFrame(rows, schema=["true", "c", "k", "stop_reason"], orient="row")
+    smooth = "always" if stop == "fixed" else "auto"
+    soft = frame.with_columns(soft=rate("c", "k", "stop_reason", smooth))
+    assert soft["soft"].mean() == pytest.approx(soft["true"].mean(), abs=0.02)
+    for _, group in soft.group_by("c", "k"):
+        if group.height >= 100:
+            assert group["soft"][0] == pytest.approx(group["true"].mean(), abs=0.06)
+    if stop == "early":
+        plain = soft.select((pl.col("c") / pl.col("k")).mean()).item()
+        assert plain > soft["true"].mean() + 0.1
