@@ -7,6 +7,7 @@ row, counted with its reason, and listed. Rows keep their order.
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,14 +48,16 @@ def export(root: Path | str, name: str, out: Path, settings: ExportSettings) -> 
     """Write the rows of a run to `out`, in the format `name`.
 
     Raises:
-        UserError: no such format or run, soft labels that the format would cut, or no row left.
+        UserError: no such format or run, soft labels that the format would cut, no row left, or
+            `out` cannot be written.
     """
     target = FORMATS[name]
+    scan_rows(root)  # says what is wrong when there are none, before anything is made
     result = Exported()
     records = _records(_examples(root, settings), target, result)
     temporary = out.with_name(f".{out.name}.tmp")
-    out.parent.mkdir(parents=True, exist_ok=True)
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         if target.file == "jsonl":
             with temporary.open("w", encoding="utf-8") as file:
                 for record in records:
@@ -70,8 +73,13 @@ def export(root: Path | str, name: str, out: Path, settings: ExportSettings) -> 
         if not result.rows:
             raise UserError(f"no row of {root} can be written as {name}: {dict(result.refused)}")
         temporary.replace(out)
+    except OSError as error:
+        raise UserError(
+            f"{out} cannot be written ({error.strerror or error}); choose another --out"
+        ) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # its folder may be a file
+            temporary.unlink(missing_ok=True)
     return result
 
 
@@ -95,7 +103,6 @@ def _records(
 
 def _examples(root: Path | str, settings: ExportSettings) -> Iterator[Example]:
     """Rows of the data set as examples, a file at a time."""
-    scan_rows(root)  # says what is wrong when there is none
     for path in sorted((Path(root) / "data").glob("*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches(batch_size=1000):
             for row in batch.to_pylist():

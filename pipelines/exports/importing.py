@@ -43,12 +43,22 @@ def import_file(path: Path, name: str, out: Path) -> int:
     for number, record in _records(path):
         try:
             rows += [canonical_row(item, name) for item in read([record])]
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise UserError(f"{path}, line {number}: not a row of {name}: {error!r}") from None
+        except KeyError as error:
+            raise UserError(f"{path}, line {number}: not a row of {name}: no {error}") from None
+        except (TypeError, IndexError, AttributeError) as error:
+            raise UserError(f"{path}, line {number}: not a row of {name}: {error}") from None
     if not rows:
         raise UserError(f"{path} holds no row")
-    (out / "data").mkdir(parents=True)
-    table = pa.Table.from_pylist(rows, schema=DATASET_SCHEMA)
+    try:
+        table = pa.Table.from_pylist(rows, schema=DATASET_SCHEMA)
+    except (pa.ArrowException, UnicodeEncodeError) as error:
+        raise UserError(f"{path}: a value is none that {name} has: {error}") from None
+    try:
+        (out / "data").mkdir(parents=True)
+    except OSError as error:
+        raise UserError(
+            f"{out} cannot be written ({error.strerror}); choose another --out"
+        ) from None
     write_table_atomic(out / "data" / "train-00000-of-00001.parquet", table)
     facts = {
         "name": out.name,
@@ -65,6 +75,10 @@ def _records(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"there is no file {path}") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 ({error.reason})") from None
     found = []
     for number, line in enumerate(text.split("\n"), 1):  # some texts hold other line separators
         if not line.strip():

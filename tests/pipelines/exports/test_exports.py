@@ -258,3 +258,49 @@ def test_a_file_of_another_format_is_refused_by_its_line(tmp_path):
     with pytest.raises(UserError, match="line 2"):
         import_file(path, "processbench", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"problem": "\\ud800"}',
+        '{"problem": 3}',
+        '{"problem": ["a"]}',
+        '{"steps": 3}',
+        '{"label": "x"}',
+        '{"label": null}',
+    ],
+)
+def test_a_value_that_the_format_does_not_have_is_refused(tmp_path, line):
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({**PROCESSBENCH[0], **json.loads(line)}) + "\n")
+    with pytest.raises(UserError, match=r"x\.jsonl"):
+        import_file(path, "processbench", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(UserError, match="cannot be read"):
+        import_file(tmp_path, "processbench", tmp_path / "out")
+    latin = tmp_path / "latin.jsonl"
+    latin.write_bytes(b'{"problem": "caf\xe9"}')
+    with pytest.raises(UserError, match="not UTF-8"):
+        import_file(latin, "processbench", tmp_path / "out")
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    root = run_of(tmp_path, [row((1, 0))])
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file" / "x.parquet", root):
+        with pytest.raises(UserError, match="choose another --out"):
+            export(root, "trl", out, ExportSettings())
+    path = written(tmp_path / "x.jsonl", "processbench", PROCESSBENCH[:1])
+    with pytest.raises(UserError, match="choose another --out"):
+        import_file(path, "processbench", tmp_path / "file" / "out")
+
+
+def test_nothing_is_made_where_there_is_no_run(tmp_path):
+    root = tmp_path / "nope"
+    with pytest.raises(UserError, match="not a run directory"):
+        export(root, "trl", root / "export" / "trl.parquet", ExportSettings())
+    assert not root.exists()
