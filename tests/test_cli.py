@@ -201,3 +201,16 @@ def test_ctrl_c_twice_stops_at_once(config, tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
+
+
+def test_an_interruption_while_modules_load_is_no_traceback(monkeypatch, capsys):
+    def interrupted(_command):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stepmill.cli._module", interrupted)
+    assert main(["inspect", "somewhere"]) == 130
+    assert capsys.readouterr().err == "stepmill: interrupted\n"
+
+
+def test_words_of_a_rule_with_an_open_quotation_mark_are_refused(tmp_path, capsys):
+    assert "not closed" in fails(capsys, "label", str(tmp_path), "--compare", "hard 'x", "soft")

@@ -55,20 +55,16 @@ def _module(command: str) -> ModuleType:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    chosen = next((a for a in argv if a in COMMANDS), None)
-    parser = build_parser(only=chosen)
-    options = parser.parse_args(argv)
-    if options.command is None:
-        parser.print_help()
-        return 0
     try:
-        code: int = _module(options.command).main(options)
+        return _call(list(sys.argv[1:] if argv is None else argv))
     except UserError as error:
         print(f"stepmill: {error}", file=sys.stderr)
         return 2
     except Stopped as error:
         print(f"stepmill: stopped: {error}", file=sys.stderr)
+        return 130
+    except KeyboardInterrupt:  # while modules load; a run itself ends in order
+        print("stepmill: interrupted", file=sys.stderr)
         return 130
     except StepmillError as error:
         print(f"stepmill: {error}", file=sys.stderr)
@@ -76,4 +72,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has left: `stepmill show … | head`
         sys.stderr.close()
         return 1
+
+
+def _call(argv: list[str]) -> int:
+    """Parse the words and run the command that they name."""
+    chosen = next((a for a in argv if a in COMMANDS), None)
+    parser = build_parser(only=chosen)
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    code: int = _module(options.command).main(options)
     return code

@@ -66,7 +66,10 @@ def main(options: argparse.Namespace) -> int:
 
 def _rule(run: Path, words: str) -> LabelSettings:
     """A rule from `NAME key=value …`, or that of a view."""
-    name, *changes = shlex.split(words) or [""]
+    try:
+        name, *changes = shlex.split(words) or [""]
+    except ValueError:
+        raise UserError(f"--compare {words}: a quotation mark is not closed") from None
     if not changes and name not in LABEL_RULES:
         folder = run / "views" / name
         if name and folder.is_dir():
