@@ -145,7 +145,7 @@ class Config(Settings):
                 "search",
             },
         )
-        for role in ("policy", "completer"):
+        for role in ("policy", "completer", "judge"):
             if dumped[role] is not None:
                 engine = dumped[role]["engine"]
                 operational = ENGINES[engine["kind"]].operational
@@ -156,6 +156,10 @@ class Config(Settings):
     def fingerprint(self) -> str:
         """Hash of `gather_part`."""
         return content_id("gather", self.gather_part())
+
+
+_NOT_YAML = (yaml.YAMLError, ValueError, RecursionError)
+"""What PyYAML raises: its own error, and those of a date that is none and of too deep a nesting."""
 
 
 def load_config(path: Path | str, changes: list[str] | None = None) -> Config:
@@ -177,10 +181,10 @@ def load_config(path: Path | str, changes: list[str] | None = None) -> Config:
         raise UserError(f"configuration file {path} cannot be read: {error}") from None
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except _NOT_YAML as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1}, column {where.column + 1}" if where else ""
-        what = getattr(error, "problem", None) or "cannot be parsed"
+        what = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise UserError(f"{path}{place}: not valid YAML: {what}") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: expected keys and values, such as `problems:`, at the top level")
@@ -212,7 +216,7 @@ def apply_change(content: dict[str, Any], change: str) -> None:
         raise UserError(f"--set {change}: write it as key=value, such as search.k=16")
     try:
         parsed = yaml.safe_load(value)
-    except yaml.YAMLError:
+    except _NOT_YAML:
         raise UserError(f"--set {change}: the value is not valid YAML") from None
     *parents, last = key.split(".")
     for name in parents:

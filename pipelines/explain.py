@@ -5,6 +5,7 @@ there and the nearest of them. Pydantic's own location also names the branch of 
 took; the user never wrote that, so it is left out of the path and used to choose the branch.
 """
 
+import re
 from collections.abc import Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -21,13 +22,22 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _explain_one(item: dict[str, Any], model: type[BaseModel]) -> str:
     location = item["loc"]
-    path = ".".join(_follow(location, model)[0])
+    parts, branches = _follow(location, model)
+    path = ".".join(parts)
     if item["type"] == "extra_forbidden":
-        allowed = sorted(_follow(location[:-1], model)[1])
+        _, around = _follow(location[:-1], model)
+        allowed = sorted({name for branch in around for name in _fields(branch)})
         hint = closest(str(location[-1]), allowed)
         return f"unknown key {path}.{hint} Allowed here: {', '.join(allowed)}"
     if item["type"] == "missing":
         return f"{path} is missing"
+    if item["type"] == "union_tag_not_found":
+        field = item["ctx"]["discriminator"].strip("'")
+        kinds = [kind for b in branches for kind in get_args(_fields(b)[field].annotation)]
+        return f"{path}.{field} is missing; use one of: {', '.join(kinds)}"
+    if item["type"] == "union_tag_invalid":
+        kinds = re.findall(r"'([^']*)'", item["ctx"]["expected_tags"])
+        return f"{path}: {item['msg']}.{closest(item['ctx']['tag'], kinds)}"
     given = item.get("input")
     if item["type"] in ("model_type", "model_attributes_type"):
         return f"{path or 'the file'}: expected keys and values, got {given!r}"
@@ -35,8 +45,8 @@ def _explain_one(item: dict[str, Any], model: type[BaseModel]) -> str:
     return f"{path or 'the file'}: {item['msg'].removeprefix('Value error, ')}{shown}"
 
 
-def _follow(location: Sequence[int | str], model: type[BaseModel]) -> tuple[list[str], set[str]]:
-    """Walk along a location: the parts that the user wrote, and the keys allowed at its end."""
+def _follow(location: Sequence[int | str], model: type[BaseModel]) -> tuple[list[str], list[Any]]:
+    """Walk along a location: the parts that the user wrote, and the types allowed at its end."""
     path: list[str] = []
     branches: list[Any] = [model]
     for part in location:
@@ -45,7 +55,7 @@ def _follow(location: Sequence[int | str], model: type[BaseModel]) -> tuple[list
         else:
             path.append(str(part))
             branches = [b for branch in branches for b in _branches(_inside(branch, part))]
-    return path, {name for branch in branches for name in _fields(branch)}
+    return path, branches
 
 
 def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - any type expression

@@ -6,7 +6,7 @@ wrong reference or half a question spoils every label.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -54,7 +54,7 @@ _OPTIONAL = {
 class FieldMapping(Settings):
     """Columns of a source."""
 
-    question: str | tuple[str, ...]
+    question: str | Annotated[tuple[str, ...], Field(min_length=1)]
     """Column of the question; of several, the texts are joined by line breaks, for example
     `[question, options]`."""
     answer: str | None = None

@@ -47,6 +47,7 @@ class Registry(Generic[T]):
         return add
 
     def __getitem__(self, name: str) -> T:
+        name = str(name)  # a configuration may hold a number or a list where a name belongs
         if name not in self._items:
             self._load_plugins()
         if name not in self._items:
