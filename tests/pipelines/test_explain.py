@@ -62,6 +62,7 @@ class Root(Settings):
     stop: tuple[str, ...] = ()
     pair: tuple[int, Rule] = (0, Rule())
     size: int | Literal["all"] = "all"
+    loose: Rule | Tree | None = None
 
 
 def explained(content: object) -> str:
@@ -75,8 +76,8 @@ def explained(content: object) -> str:
     [
         (
             {"serch": {}},
-            "unknown key serch. Did you mean 'search'? Allowed here: pair, rule, rules, search,"
-            " size, source, sources, stop",
+            "unknown key serch. Did you mean 'search'? Allowed here: loose, pair, rule, rules,"
+            " search, size, source, sources, stop",
         ),
         (
             {"rule": {"treshold": 0.5}},
@@ -147,6 +148,13 @@ def test_every_way_of_a_plain_union_is_explained():
     assert explained({"size": "most"}) == (
         "size: Input should be a valid integer, unable to parse string as an integer, got 'most';"
         " size: Input should be 'all', got 'most'"
+    )
+
+
+def test_every_way_of_a_union_of_models_without_a_kind_is_explained():
+    assert explained({"loose": {"threshold": 2}}) == (
+        "loose.threshold: Input should be less than or equal to 1, got 2;"
+        " unknown key loose.threshold. Allowed here: budget, method"
     )
 
 
