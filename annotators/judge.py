@@ -39,6 +39,10 @@ class JudgeSettings(Settings):
     """Name of a template that comes with the package, or the path of your own `.jinja` file. It has
     the variables `problem`, `paragraphs` and `reference`, and must ask for the same form of
     reply."""
+    guided: bool = False
+    """Let vLLM draw only replies of the form that is asked for, after at most 2,000 characters of
+    reasoning (structured outputs). Other engines pass over it. For small models; a large one keeps
+    to the form by itself."""
     first: bool = False
     """Ask before searching, and search no wrong solution in which the judge finds no error or which
     it leaves undecided: it cannot agree with rollouts there. Saves rollouts where only consensus is

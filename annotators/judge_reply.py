@@ -26,6 +26,13 @@ _INDEX = re.compile(
 )
 
 
+GUIDE = (
+    r"([\s\S]{0,2000}\n)?(Paragraph [0-9]{1,3}: (correct|wrong)\n){1,999}\\boxed\{(-1|[0-9]{1,3})\}"
+)
+"""Form of a reply for engines that decode by a regular expression: reasoning of at most 2,000
+characters, verdict lines, a box. What the lines say is still to be checked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Vote:
     """What one reply says."""

@@ -8,6 +8,7 @@ explained when they are wrong. `gather_part` is what decides the evidence: it is
 fingerprint. Labels are views and may change over the same evidence.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from stepmill.annotators.annotate import SearchSettings, SolutionSettings, StepSearchSettings
 from stepmill.annotators.judge import JudgeSettings
+from stepmill.annotators.judge_reply import GUIDE
 from stepmill.engines.base import ENGINES, Engine, Policy
 from stepmill.engines.kinds import load_engine_kinds
 from stepmill.errors import UserError
@@ -85,6 +87,11 @@ class PolicySettings(Settings):
 
 class JudgePartSettings(PolicySettings, JudgeSettings):
     """A model that judges solutions, and how it is asked."""
+
+    def policy(self, engine: Engine, seed: int) -> Policy:
+        """The engine with these sampling settings, and the guide if there is to be one."""
+        params = replace(self.sampling.params(), guide=GUIDE if self.guided else "")
+        return Policy(engine, params, seed)
 
 
 class RunSettings(Settings):

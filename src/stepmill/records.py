@@ -190,6 +190,9 @@ class SamplingParams:
     """Texts that end a completion; they are not part of it."""
     logprobs: bool = False
     """Keep the log-probability of every generated token."""
+    guide: str = ""
+    """Regular expression that a whole completion must match; empty: none. vLLM keeps to it, in
+    process and behind a server; other engines pass over it."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for hashing and for provenance."""
@@ -200,4 +203,5 @@ class SamplingParams:
             "max_tokens": self.max_tokens,
             "stop": list(self.stop),
             "logprobs": self.logprobs,
+            **({"guide": self.guide} if self.guide else {}),
         }

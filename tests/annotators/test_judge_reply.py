@@ -1,10 +1,12 @@
 """Replies of judges: what is a vote, and that nothing else ever is."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepmill.annotators.judge_reply import Vote, read_vote
+from stepmill.annotators.judge_reply import GUIDE, Vote, read_vote
 
 
 def reply(n_steps: int, first_error: int) -> str:
@@ -31,6 +33,15 @@ def sound(draw):
 def test_a_reply_in_the_form_is_a_vote(found):
     n_steps, first_error, text = found
     assert read_vote(text, n_steps, "stop") == Vote(first_error)
+
+
+@given(sound(), st.text(max_size=40))
+def test_the_guide_lets_through_every_reply_in_the_form(found, reasoning):
+    _, _, text = found
+    assert re.fullmatch(GUIDE, text)
+    assert re.fullmatch(GUIDE, f"{reasoning}\n{text}")
+    assert not re.fullmatch(GUIDE, f"{text} Done.")
+    assert not re.fullmatch(GUIDE, text[:-1])
 
 
 @pytest.mark.parametrize(

@@ -64,3 +64,10 @@ def test_a_server_that_is_not_vllm_is_asked_for_nothing_it_may_not_know():
         "logprobs",
     }
     assert sampling_body(SamplingParams(top_k=5), vllm=False)["top_k"] == 5
+
+
+def test_a_guide_is_sent_to_vllm_alone():
+    params = SamplingParams(guide="[0-9]")
+    assert sampling_body(params, vllm=True)["structured_outputs"] == {"regex": "[0-9]"}
+    assert "structured_outputs" not in sampling_body(params, vllm=False)
+    assert "structured_outputs" not in sampling_body(SamplingParams(), vllm=True)

@@ -1,6 +1,7 @@
 """The engine `server` against a real vLLM server: the tiny policy of the package, on the CPU."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -101,6 +102,13 @@ def test_a_stop_text_ends_a_completion_and_is_no_part_of_it(draw):
     assert found.finish_reason == "stop"
     assert found.text.endswith("\n")
     assert "Step 2" not in found.text
+
+
+def test_a_guide_is_kept_to(draw):
+    params = SamplingParams(max_tokens=60, guide="(yes|no), [0-9]{2}")
+    assert all(
+        re.fullmatch("(yes|no), [0-9]{2}", c.text) for c in draw(draws=range(6), params=params)
+    )
 
 
 def test_a_shared_prefix_comes_from_the_servers_cache(draw, runner, vllm_server):

@@ -1,6 +1,7 @@
 """A real model in real vLLM: the tiny policy that comes with the package, on the CPU."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,12 @@ def test_a_stop_text_ends_a_completion_and_is_not_part_of_it(draw):
     assert found.finish_reason == "stop"
     assert found.text
     assert "\n" not in found.text
+
+
+def test_a_guide_is_kept_to(draw):
+    found = draw(draws=range(6), params=SamplingParams(max_tokens=60, guide="(yes|no), [0-9]{2}"))
+    assert all(re.fullmatch("(yes|no), [0-9]{2}", c.text) for c in found)
+    assert {c.finish_reason for c in found} == {"stop"}
 
 
 def test_a_completion_cut_by_its_limit_says_so(draw):

@@ -38,6 +38,8 @@ def sampling_body(params: SamplingParams, *, vllm: bool) -> dict[str, Any]:
         body["top_k"] = params.top_k
     if vllm:
         body |= _NEUTRAL | {"return_token_ids": True}
+        if params.guide:
+            body["structured_outputs"] = {"regex": params.guide}
     if params.logprobs:
         body["logprobs"] = 0 if vllm else 1  # 0: of the token drawn, and no others
     return body

@@ -170,7 +170,7 @@ class VllmEngine:
 
 def _sampling(params: SamplingParams, n: int, seed: int) -> Any:  # noqa: ANN401 - vLLM's own type
     from vllm import SamplingParams as VllmSamplingParams
-    from vllm.sampling_params import RequestOutputKind
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     try:
         return VllmSamplingParams(
@@ -182,6 +182,9 @@ def _sampling(params: SamplingParams, n: int, seed: int) -> Any:  # noqa: ANN401
             max_tokens=params.max_tokens,
             stop=list(params.stop),
             logprobs=0 if params.logprobs else None,  # 0: of the token drawn, and no others
+            structured_outputs=StructuredOutputsParams(regex=params.guide)
+            if params.guide
+            else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
     except Exception as error:
