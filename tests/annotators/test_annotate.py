@@ -210,5 +210,5 @@ def test_the_method_decides_the_settings_of_a_search():
     assert search.validate_python(OmegaPRMSettings()) == OmegaPRMSettings()
     with pytest.raises(ValidationError, match="beta"):
         search.validate_python({"method": "scan", "beta": 1})
-    with pytest.raises(UserError, match="one of: binary, every-step, scan"):
+    with pytest.raises(UserError, match=r"use one of: binary, .*Did you mean .scan"):
         search.validate_python({"method": "scann"})
