@@ -4,14 +4,13 @@ Everything is read lazily with polars from `data/` and `metrics.json`; nothing i
 run has written down.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from stepmill.errors import UserError
-from stepmill.pipelines.rundir import read_run_yaml
+from stepmill.pipelines.rundir import read_json, read_run_yaml
 
 POSITIONS = 10
 """Steps at or beyond this position share one line of the table by position."""
@@ -43,8 +42,7 @@ def read_metrics(root: Path | str) -> dict[str, Any]:
     path = Path(root) / "metrics.json"
     if not path.exists():
         raise UserError(f"{root} has no metrics.json yet: run it again with the same command")
-    metrics: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return metrics
+    return read_json(path)
 
 
 def overview(root: Path | str) -> dict[str, Any]:
@@ -52,9 +50,11 @@ def overview(root: Path | str) -> dict[str, Any]:
 
     `by_position` has one entry per step index (the last collects the rest): steps, how many are
     labelled good, bad and not at all, and their mean soft label. `first_error` counts rows by
-    first error as a share of the solution's length, in fifths.
+    first error as a share of the solution's length, in fifths. Labels that were imported have no
+    `metrics`; `imported` says where they come from, and is None for a run.
     """
     rows = scan_rows(root)
+    imported = read_run_yaml(root).get("imported")
     steps = (
         rows.select("id", "outcome", "steps")
         .explode("steps")
@@ -101,7 +101,8 @@ def overview(root: Path | str) -> dict[str, Any]:
     names = ("by_position", "unlabelled_reasons", "by_outcome", "first_error_fifth")
     return {
         "run": str(root),
-        "metrics": read_metrics(root),
+        "imported": imported,
+        "metrics": None if imported else read_metrics(root),
         **{name: table.to_dicts() for name, table in zip(names, tables, strict=True)},
     }
 

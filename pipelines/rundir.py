@@ -109,8 +109,7 @@ class RunDir:
         path = self.manifest(shard)
         if not path.exists():
             return None
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return manifest
+        return read_json(path)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -185,20 +184,41 @@ class RunDir:
         """What `claim_policy` noted; None before an engine was loaded."""
         if not self.policy_file.exists():
             return None
-        facts: dict[str, Any] = json.loads(self.policy_file.read_text(encoding="utf-8"))
-        return facts
+        return read_json(self.policy_file)
 
 
 def read_run_yaml(root: Path | str) -> dict[str, Any]:
     """What run.yaml of a run directory says.
 
     Raises:
-        UserError: there is no run.
+        UserError: there is no run, or the file is damaged.
     """
     path = Path(root) / "run.yaml"
     if not path.exists():
         raise UserError(f"{root} is not a run directory (no run.yaml in it)")
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError):
+        content = None
+    return _sound(content, path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object that a run wrote.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        content = None
+    return _sound(content, path)
+
+
+def _sound(content: object, path: Path) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise UserError(f"{path} is damaged: restore it, or choose another --out")
     return content
 
 

@@ -214,3 +214,27 @@ def test_an_interruption_while_modules_load_is_no_traceback(monkeypatch, capsys)
 
 def test_words_of_a_rule_with_an_open_quotation_mark_are_refused(tmp_path, capsys):
     assert "not closed" in fails(capsys, "label", str(tmp_path), "--compare", "hard 'x", "soft")
+
+
+def test_imported_labels_are_inspected_like_those_of_a_run(tmp_path, capsys):
+    record = {
+        "problem": "2 + 3?",
+        "steps": ["It is 6."],
+        "label": 0,
+        "final_answer_correct": False,
+        "generator": "someone",
+    }
+    path, out = tmp_path / "labels.jsonl", str(tmp_path / "out")
+    path.write_text(json.dumps(record))
+    assert main(["import", str(path), "--format", "processbench", "--out", out]) == 0
+    capsys.readouterr()
+    assert main(["inspect", out]) == 0
+    shown = capsys.readouterr().out
+    assert "1 rows imported from" in shown
+    assert "Labels by position" in shown
+
+
+def test_a_model_that_cannot_be_used_is_one_line_on_standard_error(config, tmp_path, capsys):
+    path = changed(config, policy={"engine": {"kind": "replay", "path": str(tmp_path / "no")}})
+    assert main(["run", path, "--out", str(tmp_path / "out"), "--no-prefect"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

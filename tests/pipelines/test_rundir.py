@@ -176,3 +176,13 @@ def test_run_yaml_is_read_by_any_yaml_parser(rundir):
     rundir.claim("f1", resolved(stop=["\n\n", "###"], top_p=1e-05, none=None))
     content = yaml.safe_load(rundir.config_file.read_text(encoding="utf-8"))
     assert content["gather"] == {"stop": ["\n\n", "###"], "top_p": 1e-05, "none": None}
+
+
+@pytest.mark.parametrize("text", ["", "[", "a: [", "7", "\x00"])
+def test_a_damaged_file_of_a_run_is_named(tmp_path, text):
+    (tmp_path / "run.yaml").write_text(text)
+    (tmp_path / "policy.json").write_text(text)
+    with pytest.raises(UserError, match=r"run\.yaml is damaged"):
+        read_run_yaml(tmp_path)
+    with pytest.raises(UserError, match=r"policy\.json is damaged"):
+        RunDir(tmp_path).read_policy()

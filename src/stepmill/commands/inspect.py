@@ -24,7 +24,7 @@ def main(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console(soft_wrap=True)
-    for line in summary_lines(found["metrics"]):
+    for line in _head(found):
         console.print(line, highlight=False, markup=False)
     _table(
         console,
@@ -68,6 +68,13 @@ def main(options: argparse.Namespace) -> int:
         [(r["label_reason"], r["len"]) for r in found["unlabelled_reasons"]],
     )
     return 0
+
+
+def _head(found: dict[str, Any]) -> list[str]:
+    """What was made; of imported labels, where they come from."""
+    if (imported := found["imported"]) is None:
+        return summary_lines(found["metrics"])
+    return [f"{imported['rows']:,} rows imported from {imported['file']} ({imported['format']})"]
 
 
 def _table(console: Any, title: str, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:  # noqa: ANN401

@@ -101,7 +101,9 @@ def main(options: argparse.Namespace) -> int:
     with _Stopper(out) as stopper:
         try:
             metrics = _run(config, prepared, options)
-        except StepmillError:
+        except StepmillError as error:
+            if isinstance(error, UserError) and not stopper.pressed:
+                raise  # says itself what to do
             print(f"what is done is kept; to continue: {stopper.again}", file=sys.stderr)
             if stopper.pressed:
                 return 130
