@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labelled_steps import read_source
+from logic_batches import chain_verdicts, puzzle_verdicts
 
 from stepmill.verifiers.arithmetic import check_steps
 
@@ -57,7 +58,19 @@ def step_arithmetic(data: Path | None) -> Batch:
     return Batch("steps", sum(len(steps) for _, steps in solutions), run)
 
 
+def logic_chain(_: Path | None) -> Batch:
+    """Steps of a deduction, each from all rules, with one incremental solver."""
+    return Batch("verdicts", *chain_verdicts())
+
+
+def logic_puzzle(_: Path | None) -> Batch:
+    """Claims on an ordering puzzle, with one incremental solver."""
+    return Batch("verdicts", *puzzle_verdicts())
+
+
 PARTS: dict[str, Callable[[Path | None], Batch]] = {
+    "logic_chain": logic_chain,
+    "logic_puzzle": logic_puzzle,
     "step_arithmetic": step_arithmetic,
 }
 
