@@ -117,19 +117,24 @@ def test_without_a_model_the_small_one_is_taken_and_that_is_said():
 
 def test_the_judge_is_the_solver_s_model_unless_it_is_named():
     config, told = recipe_config("qwen-consensus", "q.jsonl", "org/model", None, [])
+    assert config.judge is not None
     assert config.judge.engine == config.policy.engine
     assert "org/model" in told[0]
     config, told = recipe_config("qwen-consensus", "q.jsonl", "org/model", "org/judge", [])
+    assert config.judge is not None
     assert config.judge.engine["model"] == "org/judge"
     assert told == []
 
 
 def test_a_simulated_policy_gets_a_simulated_judge():
-    assert config_of("qwen-consensus").judge.engine["kind"] == "simulated-judge"
+    judge = config_of("qwen-consensus").judge
+    assert judge is not None
+    assert judge.engine["kind"] == "simulated-judge"
 
 
 def test_changes_win_over_the_recipe():
     config = config_of("qwen-consensus", "judge.votes=7", "search.k=3", "segmenter.kind=sentence")
+    assert config.judge is not None
     assert (config.judge.votes, config.search.k) == (7, 3)
     assert config.segmenter.kind == "sentence"
     config, told = recipe_config("freeprm", "x", None, None, ["policy.engine.kind=simulated"])

@@ -1,6 +1,7 @@
 """A run with a judge from end to end, on simulated models."""
 
 import json
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,7 +15,7 @@ from stepmill.pipelines.planning import bound
 from stepmill.pipelines.run import prepare, run_here
 from stepmill.pipelines.workshop import close_workshop
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "name": "judged",
     "problems": {"kind": "generated", "n": 6, "seed": 2, "max_steps": 5},
     "policy": {"engine": {"kind": "simulated", "skill": 0.8}, "sampling": {"max_tokens": 400}},
