@@ -17,8 +17,15 @@ from pathlib import Path
 
 from labelled_steps import read_source
 from logic_batches import chain_verdicts, puzzle_verdicts
+from made_answers import ALGEBRA, EXPRESSIONS, SPECIAL_FORMS, Pair, draw, solutions
 
+from stepmill.verifiers.answers.clean import clean
+from stepmill.verifiers.answers.equivalence import Equivalence
+from stepmill.verifiers.answers.expressions import parse
+from stepmill.verifiers.answers.mathverify import build
+from stepmill.verifiers.answers.reading import read
 from stepmill.verifiers.arithmetic import check_steps
+from stepmill.verifiers.extract import extract_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,69 @@ def step_arithmetic(data: Path | None) -> Batch:
     return Batch("steps", sum(len(steps) for _, steps in solutions), run)
 
 
+def _answers(pairs: list[Pair]) -> Batch:
+    """Pairs decided by exact forms, with every cache emptied before each run."""
+
+    def run() -> None:
+        for cached in (clean, read, parse):
+            cached.cache_clear()
+        forms = Equivalence(workers=0)
+        for pair in pairs:
+            forms.decide_here(*pair)
+
+    return Batch("pairs", len(pairs), run)
+
+
+def answers_special_forms(_: Path | None) -> Batch:
+    """Answers of every special form, equally often."""
+    return _answers(draw(SPECIAL_FORMS, 4400, seed=0))
+
+
+def answers_numbers(_: Path | None) -> Batch:
+    """Answers as word problems have them: whole numbers, plain, with commas, as money, boxed."""
+    numbers = ("integer", "thousands", "decimal", "money", "boxed", "counted")
+    return _answers(draw({name: SPECIAL_FORMS[name] for name in numbers}, 6000, seed=0))
+
+
+def answers_expressions(_: Path | None) -> Batch:
+    """Roots, multiples of pi, polynomials, equations."""
+    return _answers(draw(EXPRESSIONS, 800, seed=0))
+
+
+def answers_cached(_: Path | None) -> Batch:
+    """Answers that were met before, as most rollouts' answers were."""
+    forms, pairs = Equivalence(workers=0), draw(SPECIAL_FORMS, 4400, seed=0)
+
+    def run() -> None:
+        for pair in pairs:
+            forms.decide_here(*pair)
+
+    return Batch("pairs", len(pairs), run)
+
+
+def answers_algebra(_: Path | None) -> Batch:
+    """Answers that only math-verify decides, in this process, as one worker would."""
+    work = build({"policy": {}})
+    jobs = [{"gold": clean(a), "prediction": clean(b)} for a, b in draw(ALGEBRA, 20, seed=0)]
+
+    def run() -> None:
+        for job in jobs:
+            work(job)
+
+    return Batch("pairs", len(jobs), run)
+
+
+def answers_extraction(_: Path | None) -> Batch:
+    """Final answers found in solutions of thirteen lines."""
+    texts = solutions(500, seed=0)
+
+    def run() -> None:
+        for text in texts:
+            extract_answer(text)
+
+    return Batch("solutions", len(texts), run)
+
+
 def logic_chain(_: Path | None) -> Batch:
     """Steps of a deduction, each from all rules, with one incremental solver."""
     return Batch("verdicts", *chain_verdicts())
@@ -69,6 +139,12 @@ def logic_puzzle(_: Path | None) -> Batch:
 
 
 PARTS: dict[str, Callable[[Path | None], Batch]] = {
+    "answers_algebra": answers_algebra,
+    "answers_cached": answers_cached,
+    "answers_expressions": answers_expressions,
+    "answers_extraction": answers_extraction,
+    "answers_numbers": answers_numbers,
+    "answers_special_forms": answers_special_forms,
     "logic_chain": logic_chain,
     "logic_puzzle": logic_puzzle,
     "step_arithmetic": step_arithmetic,

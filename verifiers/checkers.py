@@ -11,21 +11,42 @@ whose line or sentence has ended. A solution that ended by itself without statin
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal, Protocol
-
-from pydantic import Field
+from typing import Any, Protocol
 
 from stepmill.records import Outcome, Problem, Verdict, content_id
 from stepmill.registry import Registry
 from stepmill.settings import Settings
-from stepmill.verifiers.answers.comparison import Decision
+from stepmill.verifiers.answers.decisions import Decision
 from stepmill.verifiers.answers.equivalence import Equivalence
 from stepmill.verifiers.answers.numeric import close_numbers
-from stepmill.verifiers.answers.policy import AnswerPolicy
+from stepmill.verifiers.checker_settings import (
+    CheckerSettings,
+    ChoiceCheckerSettings,
+    ExactCheckerSettings,
+    ExtractionSettings,
+    MathCheckerSettings,
+    NumericCheckerSettings,
+    PluginCheckerSettings,
+    PythonCheckerSettings,
+)
 from stepmill.verifiers.custom import load_function
-from stepmill.verifiers.extract import Fallback, extract_answer, unwrap_answer
+from stepmill.verifiers.extract import extract_answer, unwrap_answer
 from stepmill.verifiers.options import listed_options, option_meant
 from stepmill.verifiers.pool import Unknown, WorkerPool
+
+__all__ = [
+    "CHECKERS",
+    "AnswerChecker",
+    "Checker",
+    "CheckerSettings",
+    "ChoiceCheckerSettings",
+    "ExactCheckerSettings",
+    "MathCheckerSettings",
+    "NumericCheckerSettings",
+    "PluginCheckerSettings",
+    "PythonCheckerSettings",
+    "build_checker",
+]
 
 
 class Checker(Protocol):
@@ -48,96 +69,6 @@ class Checker(Protocol):
         """End worker processes; a closed checker is not used again."""
         ...
 
-
-class ExtractionSettings(Settings):
-    """How the answer is found in a solution's text."""
-
-    fallback: Fallback = "last-line"
-    """What a solution without a marker such as a box or "the answer is" states: `none`; the
-    `last-line` when it is nothing but an answer, or its bold part; or the `last-number` of it."""
-    no_answer: Literal["unknown", "incorrect"] = "unknown"
-    """Verdict on a solution that ended by itself and states no answer."""
-
-
-class WorkerSettings(Settings):
-    """Limits of one check in a worker process."""
-
-    time_limit_s: float = Field(default=5.0, gt=0)
-    """Seconds; a check that takes longer is killed and `unknown`."""
-    memory_mb: int = Field(default=2048, ge=256)
-    """Address space of a worker in MiB; a check that needs more is `unknown`."""
-
-
-class MathCheckerSettings(ExtractionSettings, WorkerSettings):
-    """Mathematical equivalence: exact forms, then computer algebra in worker processes."""
-
-    kind: Literal["math"] = "math"
-    """Names this checker."""
-    policy: AnswerPolicy = AnswerPolicy()
-    """The disputable cases."""
-    algebra: bool = True
-    """Ask math-verify where no exact form decides; without it such answers are unknown."""
-
-
-class ChoiceCheckerSettings(ExtractionSettings):
-    """Multiple choice: the letter, or the text of an option that the question lists."""
-
-    kind: Literal["choice"] = "choice"
-    """Names this checker."""
-
-
-class ExactCheckerSettings(ExtractionSettings):
-    """The same text, apart from white space."""
-
-    kind: Literal["exact"] = "exact"
-    """Names this checker."""
-    ignore_case: bool = False
-    """Take `Paris` and `paris` for the same."""
-
-
-class NumericCheckerSettings(ExtractionSettings):
-    """A number, with or without a unit, within a tolerance."""
-
-    kind: Literal["numeric"] = "numeric"
-    """Names this checker."""
-    relative_tolerance: float = Field(default=1e-6, ge=0, lt=1)
-    """Share of the reference by which an answer may differ."""
-    absolute_tolerance: float = Field(default=0.0, ge=0)
-    """Amount by which an answer may differ, in the reference's unit."""
-
-
-class PythonCheckerSettings(ExtractionSettings, WorkerSettings):
-    """A function of your own, in worker processes (custom.py says how it is called)."""
-
-    kind: Literal["python"] = "python"
-    """Names this checker."""
-    entry: str
-    """`module:function`."""
-    version: str = "1"
-    """Change it when the function changes: verdicts are stored with it."""
-
-
-class PluginCheckerSettings(Settings):
-    """A checker that an installed package registered in `CHECKERS`."""
-
-    kind: Literal["plugin"] = "plugin"
-    """Names this checker."""
-    name: str
-    """Its name in the registry."""
-    options: dict[str, Any] = Field(default_factory=dict)
-    """Handed to it as they are."""
-
-
-CheckerSettings = Annotated[
-    MathCheckerSettings
-    | ChoiceCheckerSettings
-    | ExactCheckerSettings
-    | NumericCheckerSettings
-    | PythonCheckerSettings
-    | PluginCheckerSettings,
-    Field(discriminator="kind"),
-]
-"""What a configuration says under `checker`."""
 
 CHECKERS: Registry[Callable[[Any], Checker]] = Registry("checker")
 """Checkers by name. A factory takes its settings; a package's own takes `options`."""

@@ -194,8 +194,11 @@ def _announced(
     text: str, phrases: list[re.Match[str]]
 ) -> "Extracted | Literal['unfinished'] | None":
     """What the last of some phrases announces."""
-    found = (_after_phrase(text, p.end()) for p in reversed(phrases))
-    return next((content for content in found if content is not None), None)
+    for phrase in reversed(phrases):
+        content = _after_phrase(text, phrase.end())
+        if content is not None:
+            return content
+    return None
 
 
 def _after_phrase(text: str, position: int) -> "Extracted | Literal['unfinished'] | None":

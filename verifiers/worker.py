@@ -1,6 +1,6 @@
 """The child's side of a worker pool: takes jobs from a pipe, answers each, and ends with the pipe.
 
-`WorkerPool` (pool.py) starts this file by its path, as a script of its own. Nothing of the program
+The pool's supervisor starts this file by its path, as a script of its own. Nothing of the program
 that made the pool runs again in the child, so a pool works from a notebook, a test, a flow or a
 thread alike. Messages are JSON: a worker that went wrong cannot make its parent unpickle anything.
 Only the standard library is imported before the parent's import path is known.

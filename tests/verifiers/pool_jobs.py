@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 
 def build(options):
@@ -62,7 +63,7 @@ def _divide(a, b):
     return a / b
 
 
-JOBS = {
+JOBS: dict[str, Any] = {
     "double": _double, "pid": _pid, "forever": _forever, "allocate": _allocate, "die": _die,
     "child": _child_then_forever, "count": _count, "recurse": _recurse, "divide": _divide,
 }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stepmill.verifiers.answers.comparison import NEEDS_ALGEBRA
+from stepmill.verifiers.answers.decisions import NEEDS_ALGEBRA
 from stepmill.verifiers.answers.equivalence import Equivalence
 
 TABLE = [

@@ -53,6 +53,7 @@ ANSWERS = [
 @pytest.mark.parametrize(("text", "answer", "marker"), ANSWERS)
 def test_the_last_marker_gives_the_answer(text, answer, marker):
     found = extract_answer(text)
+    assert found is not None
     assert (found.text, found.marker) == (answer, marker)
     assert text[found.start :].startswith(answer[:1])
 
@@ -91,7 +92,9 @@ def test_no_finished_marker_is_no_answer(text):
     ],
 )
 def test_an_answer_is_complete_when_the_text_shows_its_end(text, complete):
-    assert extract_answer(text).complete is complete
+    found = extract_answer(text)
+    assert found is not None
+    assert found.complete is complete
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,22 @@ def gone(pid, within_s=30.0):
     return False
 
 
+def running(code):
+    """A process that runs a script from its standard input."""
+    command = [sys.executable, "-"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(code.encode())
+    process.stdin.close()
+    return process
+
+
+def first_line(process):
+    """The first line that a process prints, as JSON."""
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
 def test_results_come_in_the_order_of_the_jobs(make_pool):
     assert make_pool().map([["double", n] for n in range(30)]) == [2 * n for n in range(30)]
 
@@ -179,11 +195,8 @@ def test_a_pool_starts_from_any_entry_point_and_ends_with_it(tmp_path, way):
 
 def test_workers_end_when_their_parent_is_killed(tmp_path):
     code = SCRIPT.format(here=str(HERE)) + "\nimport time; time.sleep(600)\n"
-    parent = subprocess.Popen([sys.executable, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    with parent:
-        parent.stdin.write(code.encode())
-        parent.stdin.close()
-        pids = json.loads(parent.stdout.readline())[1:]
+    with running(code) as parent:
+        pids = first_line(parent)[1:]
         parent.send_signal(signal.SIGKILL)
     assert all(gone(pid) for pid in pids)
 
@@ -192,11 +205,8 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
 def test_a_busy_worker_ends_too_when_its_parent_is_killed(tmp_path):
     code = SCRIPT.format(here=str(HERE)).replace("workers=2", "workers=2, time_limit_s=0.5")
     code += f"\npool._enqueue(['child', {str(tmp_path / 'pid')!r}])\nimport time; time.sleep(600)\n"
-    parent = subprocess.Popen([sys.executable, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    with parent:
-        parent.stdin.write(code.encode())
-        parent.stdin.close()
-        pids = json.loads(parent.stdout.readline())[1:]
+    with running(code) as parent:
+        pids = first_line(parent)[1:]
         while not (tmp_path / "pid").exists():
             time.sleep(0.01)
         parent.send_signal(signal.SIGKILL)

@@ -7,6 +7,7 @@ functions and matrices. It knows nothing of what the text means.
 """
 
 import re
+import string
 import unicodedata
 from functools import lru_cache
 
@@ -74,7 +75,6 @@ _TEXT = re.compile(
 )
 _REALS = re.compile(r"\\(?:mathbb|mathbf|Bbb)\s*(?:\{\s*R\s*\}|R(?![A-Za-z]))|\\R(?![A-Za-z])")
 _MACRO = re.compile(r"\\([A-Za-z]+)\s?")
-_SPACE = re.compile(r"\s+")
 _INLINE = re.compile(r"(?<!\\)\$(?!\s)([^$]+?)(?<![\s\\])\$(?!\d)")
 _WRAPPED = {
     "$": (
@@ -96,6 +96,7 @@ _WRAPPED = {
 _WRAPPERS = frozenset('$\\*_`"“{')
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?\.?", re.ASCII)
+_LETTERS_AND_DIGITS = frozenset(string.ascii_letters + string.digits + " ,()$%")
 _TIMES_TEN = re.compile(r"(?<=[\d.]) ?[xX] ?(?=10 ?\^)")
 
 
@@ -110,11 +111,12 @@ def clean(text: str) -> str:
         text = _plain_unicode(text)
     if "\\" in text or "$" in text or "~" in text:
         text = _plain_latex(text)
-    text = text.replace("...", "…").replace("**", "^").replace("{,}", ",")
-    text = _TIMES_TEN.sub("×", text)
-    text = text.replace("<=", "≤").replace(">=", "≥").replace("!=", "≠")
-    text = _SPACE.sub(" ", text).strip()
-    return text.rstrip(" .,;:") if text[-1:] in ".,;: " else text
+    if not _LETTERS_AND_DIGITS.issuperset(text):
+        text = text.replace("...", "…").replace("**", "^").replace("{,}", ",")
+        text = text.replace("<=", "≤").replace(">=", "≥").replace("!=", "≠")
+        text = _TIMES_TEN.sub("×", text)
+    text = " ".join(text.split())
+    return text.rstrip(" .,;:") if text[-1:] in ".,;:" else text
 
 
 def to_latex(canonical: str) -> str:

@@ -6,12 +6,19 @@ kinds that have nothing in common (a number and a name) are different. The compa
 there is no first and second argument to mix up.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from stepmill.verifiers.answers.expressions import Node, Num, parse
+from stepmill.verifiers.answers.decisions import (
+    NEEDS_ALGEBRA,
+    Decision,
+    all_same,
+    distinct,
+    first_opinion,
+    matched,
+)
+from stepmill.verifiers.answers.expressions import parse
 from stepmill.verifiers.answers.groups import Group, Matrix, components, vector_entries
 from stepmill.verifiers.answers.limits import MAX_DEPTH, MAX_EVALUATIONS, TooLarge
 from stepmill.verifiers.answers.numberwords import Based
@@ -29,13 +36,13 @@ from stepmill.verifiers.answers.relations import (
     Equation,
     Inequality,
     Labelled,
-    renamed,
     same_inequality,
     same_label,
     same_zero_set,
 )
 from stepmill.verifiers.answers.sameness import same_value
 from stepmill.verifiers.answers.times import Colon, Date, same_colon, same_date
+from stepmill.verifiers.answers.trees import Node, Num, Sym, substituted
 from stepmill.verifiers.answers.words import (
     Choice,
     Nothing,
@@ -46,20 +53,6 @@ from stepmill.verifiers.answers.words import (
     same_words,
     same_yes_no,
 )
-
-NEEDS_ALGEBRA = "needs-algebra"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What became of a comparison."""
-
-    same: bool | None
-    form: str
-    """Which comparison decided: `number`, `interval`, `math-verify`, …; empty when none did."""
-    reason: str = ""
-    """Why nothing decided, when `same` is None."""
-
 
 Algebra = Callable[[str, str], Decision]
 """Compares two formulas by computer algebra; it may take long."""
@@ -95,7 +88,7 @@ class Comparer:
         left, right = read(a, self._date_order), read(b, self._date_order)
         if a == b or a.replace(" ", "") == b.replace(" ", ""):
             return Decision(left[0] != Nothing("declined"), "text")
-        found = _combined(self._opinions(a, b, left, right, depth)) or _unrelated(left, right)
+        found = first_opinion(self._opinions(a, b, left, right, depth)) or _unrelated(left, right)
         if found.same is None and found.reason in ("", NEEDS_ALGEBRA):
             return self._by_algebra(a, b)
         return found
@@ -161,8 +154,8 @@ class Comparer:
         if x.bound and y.bound and x.bound != y.bound:
             trees = parse(x.value), parse(y.value)
             if trees[0] is not None and trees[1] is not None:
-                same = same_value(renamed(trees[0], x.bound, y.bound), trees[1], self.policy)
-                return Decision(same, "function")
+                mine = substituted(trees[0], {x.bound: Sym(y.bound)})
+                return Decision(same_value(mine, trees[1], self.policy), "function")
         found = self.compare(x.value, y.value, depth + 1)
         if (
             found.same
@@ -184,7 +177,7 @@ class Comparer:
         if "set" in kinds:
             if not kinds <= {"set", "list"}:
                 return Decision(False, "kind")
-            return self._in_any_order(x.items, y.items, "set", depth, distinct=True)
+            return self._in_any_order(x.items, y.items, "set", depth, as_set=True)
         if kinds == {"list"}:
             if self.policy.list_order == "any":
                 return self._in_any_order(x.items, y.items, "list", depth)
@@ -240,7 +233,7 @@ class Comparer:
 
     def _regions(self, x: Region, y: Region, depth: int) -> Decision:
         x, y = merged(x), merged(y)
-        return self._matched(x.spans, y.spans, "interval", lambda s, t: self._spans(s, t, depth))
+        return matched(x.spans, y.spans, "interval", lambda s, t: self._spans(s, t, depth))
 
     def _region_and_group(self, x: Region, y: Group, depth: int) -> Decision | None:
         if y.kind == "list":  # `x < 1, x > 3` may mean the one or the other, or both at once
@@ -262,40 +255,17 @@ class Comparer:
     def _in_order(self, x: Sequence[str], y: Sequence[str], form: str, depth: int) -> Decision:
         if len(x) != len(y):
             return Decision(False, form)
-        return _all_of((self.compare(a, b, depth + 1) for a, b in zip(x, y, strict=True)), form)
+        return all_same((self.compare(a, b, depth + 1) for a, b in zip(x, y, strict=True)), form)
 
     def _in_any_order(
-        self, x: Sequence[str], y: Sequence[str], form: str, depth: int, distinct: bool = False
+        self, x: Sequence[str], y: Sequence[str], form: str, depth: int, as_set: bool = False
     ) -> Decision:
         def same(a: str, b: str) -> Decision:
             return self.compare(a, b, depth + 1)
 
-        if distinct:
-            x, y = _distinct(x, same), _distinct(y, same)
-        return self._matched(x, y, form, same)
-
-    def _matched(
-        self, x: Sequence[Any], y: Sequence[Any], form: str, same: Callable[[Any, Any], Decision]
-    ) -> Decision:
-        """Whether each item has its own equal partner on the other side."""
-        if len(x) != len(y):
-            return Decision(False, form)
-        met: dict[tuple[int, int], Decision] = {}
-        rows, columns = list[int](), list(range(len(y)))
-        for row, item in enumerate(x):
-            for column in columns:
-                met[row, column] = same(item, y[column])
-                if met[row, column].same:
-                    columns.remove(column)
-                    break
-            else:
-                rows.append(row)
-        lines = [[met[row, column] for column in columns] for row in rows]
-        lines += [[met[row, column] for row in rows] for column in columns]
-        if any(all(d.same is False for d in line) for line in lines):
-            return Decision(False, form)  # one item has no partner
-        reason = next((d.reason for line in lines for d in line if d.same is None), None)
-        return Decision(True, form) if reason is None else Decision(None, form, reason)
+        if as_set:
+            x, y = distinct(x, same), distinct(y, same)
+        return matched(x, y, form, same)
 
 
 def _inner_texts(forms: Sequence[Form], others: Sequence[Form]) -> Iterator[str]:
@@ -309,38 +279,6 @@ def _inner_texts(forms: Sequence[Form], others: Sequence[Form]) -> Iterator[str]
             yield form.value
         elif isinstance(form, Group) and len(form.items) == 1 and Group not in kinds:
             yield form.items[0]
-
-
-def _distinct(items: Sequence[str], same: Callable[[str, str], Decision]) -> list[str]:
-    kept: list[str] = []
-    for item in items:
-        if not any(same(item, other).same for other in kept):
-            kept.append(item)
-    return kept
-
-
-def _all_of(decisions: Iterable[Decision], form: str) -> Decision:
-    """True when all are; False as soon as one is."""
-    reason, undecided = "", False
-    for found in decisions:
-        if found.same is False:
-            return Decision(False, form)
-        if found.same is None:
-            undecided, reason = True, reason or found.reason
-    return Decision(None, form, reason) if undecided else Decision(True, form)
-
-
-def _combined(opinions: Iterable[Decision]) -> Decision | None:
-    """The first `equal`, else the first that is not known, else the first `different`."""
-    open_one = different = None
-    for found in opinions:
-        if found.same:
-            return found
-        if found.same is None:
-            open_one = open_one or found
-        else:
-            different = different or found
-    return open_one or different
 
 
 def _unrelated(left: Sequence[Form], right: Sequence[Form]) -> Decision:

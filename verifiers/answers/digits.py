@@ -8,8 +8,8 @@ import threading
 from typing import Any
 
 from stepmill.verifiers.answers.evaluate import NotInField, Undefined, coordinate, exact
-from stepmill.verifiers.answers.expressions import Node, Num, Op, Sym
 from stepmill.verifiers.answers.limits import MAX_BITS, TooLarge
+from stepmill.verifiers.answers.trees import Node, Num, Op, Sym
 
 _LARGEST_ARGUMENT = 10**20
 _NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot"}

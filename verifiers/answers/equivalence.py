@@ -11,7 +11,8 @@ from importlib.metadata import version
 
 from stepmill.records import content_id
 from stepmill.verifiers.answers.clean import clean
-from stepmill.verifiers.answers.comparison import NEEDS_ALGEBRA, Comparer, Decision
+from stepmill.verifiers.answers.comparison import Comparer
+from stepmill.verifiers.answers.decisions import NEEDS_ALGEBRA, Decision
 from stepmill.verifiers.answers.limits import MAX_CHARACTERS, TooLarge, too_large_for_algebra
 from stepmill.verifiers.answers.policy import AnswerPolicy
 from stepmill.verifiers.extract import unwrap_answer

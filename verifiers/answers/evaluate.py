@@ -12,10 +12,9 @@ from fractions import Fraction
 from functools import cache
 from math import comb, factorial, isqrt
 
-from stepmill.verifiers.answers.expressions import FUNCTIONS, Node, Num, Op, Sym
 from stepmill.verifiers.answers.limits import MAX_BITS, MAX_FACTORIAL, TooLarge
+from stepmill.verifiers.answers.trees import FUNCTIONS, Node, Num, Op, Sym
 
-CONSTANTS = frozenset("πei∞")
 PRIME = (1 << 127) - 39
 """A prime that is 1 modulo 4, so that -1 has a square root."""
 
@@ -26,15 +25,6 @@ class NotInField(Exception):
 
 class Undefined(Exception):
     """Raised on a division by zero and the like."""
-
-
-def symbols(node: Node) -> frozenset[str]:
-    """Names of the variables of a tree; `π`, `e`, `i` and `∞` are none."""
-    if isinstance(node, Sym):
-        return frozenset() if node.name in CONSTANTS else frozenset((node.name,))
-    if isinstance(node, Num):
-        return frozenset()
-    return frozenset().union(*(symbols(a) for a in node.args))
 
 
 def exact(node: Node, values: Mapping[str, Fraction] | None = None) -> Fraction:

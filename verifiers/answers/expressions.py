@@ -7,50 +7,14 @@ know (integrals, sums, limits, functions named by letters) it leaves to math-ver
 """
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from stepmill.verifiers.answers.clean import BAR, HAT, VECTOR
 from stepmill.verifiers.answers.limits import MAX_DEPTH, MAX_OPERATIONS, TooLarge
 from stepmill.verifiers.answers.literals import read_literal
+from stepmill.verifiers.answers.trees import FUNCTIONS, Node, Num, Op, Sym
 
-
-@dataclass(frozen=True, slots=True)
-class Num:
-    """A number."""
-
-    value: Fraction
-    places: int | None = None
-    """Decimal places it was written with; None when it is exact by its form."""
-    continues: bool = False
-    """Written with dots after its last place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sym:
-    """A variable, or a constant known by name: `π`, `e`, `i`, `∞`."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Op:
-    """An operation, or a function of `FUNCTIONS` applied to its argument."""
-
-    name: str
-    """`add`, `sub`, `mul`, `div`, `pow`, `neg`, `fact`, `binom`, `abs`, `floor`, `ceil`, `deg`
-    (degrees to radians), `root` (of, index), `log` (of; the base is not said), `logb` (of, base),
-    or a function."""
-    args: tuple["Node", ...]
-
-
-Node = Num | Sym | Op
-
-FUNCTIONS = frozenset((
-    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "arccot", "sinh",
-    "cosh", "tanh", "ln", "exp",
-))  # fmt: skip
 _SPELLINGS = {name: name for name in FUNCTIONS} | {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "cosec": "csc", "tg": "tan",
     "ctg": "cot", "log": "log", "lg": "lg", "abs": "abs", "sqrt": "sqrt", "cbrt": "cbrt",

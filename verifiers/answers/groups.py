@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Literal
 
 from stepmill.verifiers.answers.clean import ROW_END
-from stepmill.verifiers.answers.expressions import Node, Num, Op, Sym
 from stepmill.verifiers.answers.limits import TooLarge
+from stepmill.verifiers.answers.trees import Node, Num, Op, Sym
 
 MAX_ITEMS = 200
 

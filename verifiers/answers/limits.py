@@ -21,7 +21,7 @@ MAX_EVALUATIONS = 300
 
 _ALGEBRA_CHARACTERS = 600
 _ALGEBRA_DEPTH = 12
-_HUGE = re.compile(r"\d{300}|\^ ?\{? ?\d{4}|\d{4,} ?!|\)\^\{?\d{3}|\^[^ +*/)-]*\^|\!\s*\!")
+_HUGE = re.compile(r"\d{300}|\^[ {(]*\d{4}|\d{4} ?!|\) ?\^[ {(]*\d{3}|\^[ {(]*\d+[ {(]*\^|! ?!")
 _OPENING = frozenset("([{⦃⟨")
 _CLOSING = frozenset(")]}⦄⟩")
 

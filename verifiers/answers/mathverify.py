@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stepmill.verifiers.answers.clean import to_latex
-from stepmill.verifiers.answers.comparison import Comparer, Decision
+from stepmill.verifiers.answers.comparison import Comparer
+from stepmill.verifiers.answers.decisions import Decision
 from stepmill.verifiers.answers.limits import TooLarge, too_large_for_algebra
 from stepmill.verifiers.answers.policy import AnswerPolicy
 from stepmill.verifiers.answers.regions import Region, read_region

@@ -3,14 +3,14 @@
 from fractions import Fraction
 
 from stepmill.verifiers.answers.clean import clean
-from stepmill.verifiers.answers.comparison import Decision
+from stepmill.verifiers.answers.decisions import Decision
 from stepmill.verifiers.answers.digits import evaluate
-from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact, symbols
-from stepmill.verifiers.answers.expressions import Node
+from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact
 from stepmill.verifiers.answers.limits import MAX_CHARACTERS, TooLarge
 from stepmill.verifiers.answers.quantities import Quantity
 from stepmill.verifiers.answers.reading import read
 from stepmill.verifiers.answers.relations import Labelled
+from stepmill.verifiers.answers.trees import Node, symbols
 from stepmill.verifiers.answers.units import same_unit
 
 _DIGITS = 30

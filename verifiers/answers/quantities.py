@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Literal
 
 from stepmill.verifiers.answers.evaluate import folded
-from stepmill.verifiers.answers.expressions import Node, Num, Op, parse
+from stepmill.verifiers.answers.expressions import parse
 from stepmill.verifiers.answers.numberwords import (
     SCALES,
     Based,
@@ -20,6 +20,7 @@ from stepmill.verifiers.answers.numberwords import (
 )
 from stepmill.verifiers.answers.policy import AnswerPolicy
 from stepmill.verifiers.answers.sameness import same_value
+from stepmill.verifiers.answers.trees import Node, Num, Op
 from stepmill.verifiers.answers.units import Unit, is_unit_word, read_unit, same_unit
 
 
@@ -246,6 +247,8 @@ def _both_measure(a: Unit, b: Unit) -> bool:
 def _same_readings(
     a: Node, b: Node, a_tight: Node | None, b_tight: Node | None, policy: AnswerPolicy
 ) -> bool | None:
+    if a_tight is None and b_tight is None:
+        return same_value(a, b, policy)
     found = [
         same_value(x, y, policy)
         for x in (a, a_tight)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from stepmill.verifiers.answers.expressions import Num, parse
+from stepmill.verifiers.answers.expressions import parse
 from stepmill.verifiers.answers.groups import (
     Group,
     Matrix,
@@ -19,7 +19,7 @@ from stepmill.verifiers.answers.groups import (
     read_matrix,
     split_list,
 )
-from stepmill.verifiers.answers.literals import read_literal
+from stepmill.verifiers.answers.literals import MAX_DIGITS, read_literal
 from stepmill.verifiers.answers.numberwords import Based, read_based
 from stepmill.verifiers.answers.policy import DateOrder
 from stepmill.verifiers.answers.quantities import Quantity, read_quantities
@@ -32,6 +32,7 @@ from stepmill.verifiers.answers.relations import (
     read_inequality,
 )
 from stepmill.verifiers.answers.times import Colon, Date, read_colon, read_date
+from stepmill.verifiers.answers.trees import Num
 from stepmill.verifiers.answers.words import (
     Choice,
     Nothing,
@@ -71,7 +72,7 @@ _MAX_LONG_WORDS = 4
 
 @lru_cache(maxsize=8192)
 def read(text: str, date_order: DateOrder) -> tuple[Form, ...]:
-    """Readings of canonical text that is not empty; there is always one.
+    """Readings of canonical text; there is always one.
 
     Args:
         text: canonical text, as `clean` makes it.
@@ -80,6 +81,8 @@ def read(text: str, date_order: DateOrder) -> tuple[Form, ...]:
     Raises:
         TooLarge: it is nested too deeply, or holds too many items.
     """
+    if not text.strip():
+        return (Prose(text),)
     number = _read_number(text)
     if number is not None:
         if _COMMA_NUMBER.fullmatch(text):
@@ -102,6 +105,8 @@ def read(text: str, date_order: DateOrder) -> tuple[Form, ...]:
 
 def _read_number(text: str) -> Quantity | None:
     """The forms that most answers have, without the way through all others."""
+    if text.isdigit() and len(text) <= MAX_DIGITS:
+        return Quantity(Num(Fraction(int(text))))
     if _NUMBER.fullmatch(text):
         negative = text[0] == "-"
         literal = read_literal(text, int(negative))

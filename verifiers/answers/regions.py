@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact, symbols
-from stepmill.verifiers.answers.expressions import Node, Op, Sym, parse
+from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact
+from stepmill.verifiers.answers.expressions import parse
 from stepmill.verifiers.answers.groups import Group, split_top
 from stepmill.verifiers.answers.sameness import sign_of_difference
+from stepmill.verifiers.answers.trees import Node, Op, Sym, symbols
 
 INEQUALITIES = frozenset("<>≤≥≠")
 _BUILDER = re.compile(r"⦃ ?(\w)(?: ?∈ ?ℝ)? ?[∣|:] ?(.+)⦄")

@@ -8,12 +8,13 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from stepmill.verifiers.answers.evaluate import NotInField, Undefined, coordinate, exact, symbols
-from stepmill.verifiers.answers.expressions import Node, Num, Op, Sym, parse
+from stepmill.verifiers.answers.evaluate import NotInField, Undefined, coordinate, exact
+from stepmill.verifiers.answers.expressions import parse
 from stepmill.verifiers.answers.groups import split_top
 from stepmill.verifiers.answers.policy import AnswerPolicy
 from stepmill.verifiers.answers.regions import INEQUALITIES
 from stepmill.verifiers.answers.sameness import same_value
+from stepmill.verifiers.answers.trees import Node, Num, Op, Sym, substituted, symbols
 
 _LABEL = re.compile(
     r"[A-Za-zα-ωΑ-Ω]['*]?(?: ?_ ?(?:\{[^{}]*\}|\w))?|[A-Z]{1,4}[\u0305\u20d7]?"
@@ -154,11 +155,11 @@ def _separated(a: Node, b: Node) -> bool:
     names = sorted(symbols(a) | symbols(b))
     for name in sorted(symbols(a)):
         at: dict[str, Node] = {n: Num(Fraction(coordinate(n, 9) % 1009 + 2, 101)) for n in names}
-        root = _root_along(_substituted(a, {n: v for n, v in at.items() if n != name}), name)
+        root = _root_along(substituted(a, {n: v for n, v in at.items() if n != name}), name)
         if root is None:
             continue
         try:
-            remainder = _substituted(b, at | {name: root})
+            remainder = substituted(b, at | {name: root})
             if same_value(remainder, Num(Fraction(0)), AnswerPolicy()) is False:
                 return True
         except NotInField:
@@ -180,14 +181,3 @@ def _root_along(node: Node, name: str) -> Node | None:
         return Num(-at[0] / slope) if slope else None
     root = Op("root", (Num(slope**2 - 4 * square * at[0]), Num(Fraction(2))))
     return Op("div", (Op("sub", (root, Num(slope))), Num(2 * square)))
-
-
-def renamed(node: Node, old: str, new: str) -> Node:
-    """The tree with one variable renamed."""
-    return _substituted(node, {old: Sym(new)})
-
-
-def _substituted(node: Node, values: dict[str, Node]) -> Node:
-    if isinstance(node, Op):
-        return Op(node.name, tuple(_substituted(a, values) for a in node.args))
-    return values.get(node.name, node) if isinstance(node, Sym) else node

@@ -7,9 +7,9 @@ from a small number. Every answer is True, False or None, which is: not decided 
 from fractions import Fraction
 
 from stepmill.verifiers.answers.digits import evaluate
-from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact, residue, symbols
-from stepmill.verifiers.answers.expressions import Node, Num, Op, Sym
+from stepmill.verifiers.answers.evaluate import NotInField, Undefined, exact, residue
 from stepmill.verifiers.answers.policy import AnswerPolicy
+from stepmill.verifiers.answers.trees import Node, Num, Op, Sym, symbols
 
 _LOW, _HIGH = 40, 80
 """Precisions in digits."""

@@ -27,6 +27,7 @@ _DATES = (
     re.compile(rf"(?P<month>{_NAMED})\.?,? (?P<year>\d{{4}})"),
     re.compile(r"(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})"),
 )
+_DATE_HINT = re.compile(r"[A-Za-z]{3}.*\d|\d.*[A-Za-z]{3}|\d[-/.]\d")
 _SLASHED = re.compile(r"(\d{1,2})[/.](\d{1,2})[/.](\d{4})")
 _CLOCK = re.compile(
     r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?::(?P<second>\d\d))? ?(?P<half>[ap])\.? ?m\.?"
@@ -34,6 +35,7 @@ _CLOCK = re.compile(
     r"|(?:12(?::00)? )?(?P<word>noon|midnight)",
     re.I,
 )
+_COLON_HINT = re.compile(r":|\d ?[ap]\.? ?m|noon|midnight| to ", re.I)
 _HALF_DAY_S = 43_200
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?: ?: ?\d+(?:\.\d+)?)+|\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?)+")
 
@@ -62,6 +64,8 @@ class Colon:
 
 def read_date(text: str, order: DateOrder) -> Date | None:
     """A date in words or figures."""
+    if not _DATE_HINT.search(text):
+        return None
     lowered = _WEEKDAY.sub("", text.lower(), count=1)
     slashed = _SLASHED.fullmatch(lowered)
     if slashed:
@@ -86,6 +90,8 @@ def _date(month: int, day: int | None, year: int | None) -> Date | None:
 
 def read_colon(text: str) -> Colon | None:
     """A clock time or a ratio."""
+    if not _COLON_HINT.search(text):
+        return None
     clock, half = _read_clock(text)
     ratio: tuple[Fraction, ...] = ()
     if _RATIO.fullmatch(text):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from stepmill.verifiers.answers.comparison import NEEDS_ALGEBRA, Comparer, Decision
+from stepmill.verifiers.answers.comparison import Comparer
+from stepmill.verifiers.answers.decisions import NEEDS_ALGEBRA, Decision
 from stepmill.verifiers.answers.limits import TooLarge
 from stepmill.verifiers.answers.policy import AnswerPolicy
 

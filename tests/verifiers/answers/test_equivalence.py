@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stepmill.verifiers.answers.comparison import NEEDS_ALGEBRA, Decision
+from stepmill.verifiers.answers.decisions import NEEDS_ALGEBRA, Decision
 from stepmill.verifiers.answers.equivalence import Equivalence
 from stepmill.verifiers.answers.policy import AnswerPolicy
 

@@ -1,12 +1,15 @@
 """Expressions: read whole or refused, and never evaluated."""
 
+from fractions import Fraction
+
 import pytest
 
 from stepmill.verifiers.answers.clean import clean
-from stepmill.verifiers.answers.expressions import Num, Op, Sym, parse
+from stepmill.verifiers.answers.expressions import parse
 from stepmill.verifiers.answers.limits import TooLarge
+from stepmill.verifiers.answers.trees import Num, Op, Sym
 
-X, TWO = Sym("x"), Num(2)
+X, ONE, TWO = Sym("x"), Num(Fraction(1)), Num(Fraction(2))
 
 
 @pytest.mark.parametrize(
@@ -47,8 +50,8 @@ def test_what_is_not_a_whole_expression_is_refused(text):
 
 def test_a_fraction_bar_on_the_line_has_two_readings():
     loose, tight = parse("1/2x"), parse("1/2x", tight=True)
-    assert loose == Op("mul", (Op("div", (Num(1), TWO)), X))
-    assert tight == Op("div", (Num(1), Op("mul", (TWO, X))))
+    assert loose == Op("mul", (Op("div", (ONE, TWO)), X))
+    assert tight == Op("div", (ONE, Op("mul", (TWO, X))))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,12 @@ import pytest
 from stepmill.verifiers.answers.literals import read_literal
 
 
+def read(text):
+    found = read_literal(text)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize(
     ("text", "value", "places"),
     [
@@ -33,22 +39,22 @@ from stepmill.verifiers.answers.literals import read_literal
     ],
 )
 def test_a_literal_has_its_exact_value(text, value, places):
-    found = read_literal(text)
+    found = read(text)
     assert (found.value, found.places, found.end) == (value, places, len(text))
 
 
 @pytest.mark.parametrize("text", ["2.718281828…", "0.083…", "1.41421356…"])
 def test_dots_without_a_period_leave_the_rest_open(text):
-    assert read_literal(text).continues
+    assert read(text).continues
 
 
 @pytest.mark.parametrize(("text", "end"), [("1,23", 1), ("5 1234", 1), ("2,3456", 1), ("3e", 1)])
 def test_what_is_no_group_of_thousands_ends_the_literal(text, end):
-    assert read_literal(text).end == end
+    assert read(text).end == end
 
 
 def test_an_improper_fraction_after_an_integer_is_no_mixed_number():
-    assert read_literal(r"3\frac{5}{2}").value == 3
+    assert read(r"3\frac{5}{2}").value == 3
 
 
 def test_a_literal_of_absurd_length_is_not_read():

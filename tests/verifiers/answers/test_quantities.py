@@ -128,7 +128,9 @@ def test_the_policy_decides_disputable_quantities(a, b, policy):
     ],
 )
 def test_a_phrase_of_units_has_its_dimensions(phrase, dimensions):
-    assert read_unit(phrase).dimensions == dimensions
+    unit = read_unit(phrase)
+    assert unit is not None
+    assert unit.dimensions == dimensions
 
 
 @pytest.mark.parametrize("phrase", ["units", "%", "and", "apples and pears", "5"])
@@ -150,8 +152,9 @@ def test_what_names_no_unit_is_none(phrase):
     ],
 )
 def test_numbers_in_words_are_read_from_the_front(words, value, rest):
-    found, end = read_number_words(words)
-    assert (found, words[end:]) == (value, rest)
+    found = read_number_words(words)
+    assert found is not None
+    assert (found[0], words[found[1] :]) == (value, rest)
 
 
 @pytest.mark.parametrize("text", ["red", "a cat", "dozen", "", "5"])

@@ -7,10 +7,11 @@ import pytest
 from stepmill.verifiers.answers.clean import clean
 from stepmill.verifiers.answers.digits import evaluate
 from stepmill.verifiers.answers.evaluate import NotInField, exact, residue
-from stepmill.verifiers.answers.expressions import Op, Sym, parse
+from stepmill.verifiers.answers.expressions import parse
 from stepmill.verifiers.answers.limits import TooLarge
 from stepmill.verifiers.answers.policy import AnswerPolicy
 from stepmill.verifiers.answers.sameness import same_value, sign_of_difference
+from stepmill.verifiers.answers.trees import Op, Sym
 
 
 def tree(text):
