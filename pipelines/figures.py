@@ -89,6 +89,7 @@ def summary_lines(metrics: Figures) -> list[str]:
         if problems.get(reason)
     }
     speed = metrics["tokens_per_second"]
+    soft = sum(data["sources"].values()) - sum(hard.values())
     lines = [
         f"{metrics['name']}: {data['rows']:,} solutions with {data['steps']:,} steps"
         + (" (SIMULATED: no language model)" if metrics["simulated"] else ""),
@@ -98,6 +99,7 @@ def summary_lines(metrics: Figures) -> list[str]:
         "  success rate "
         + ("unknown" if rate is None else f"{rate:.1%} of the policy's solutions"),
         f"  step labels  {hard.get('good', 0):,} good, {hard.get('bad', 0):,} bad"
+        + (f", {soft:,} soft" if soft else "")
         + _reasons("; none:", data["unlabelled"]),
         f"  first error  found in {found.get('found', 0):,}, none in {found.get('none', 0):,},"
         f" unknown in {found.get('unknown', 0):,}",
@@ -108,6 +110,13 @@ def summary_lines(metrics: Figures) -> list[str]:
         f"  time         {metrics['seconds']:,.0f} s of work"
         + (f", {speed:,.0f} tokens/s" if speed else ""),
     ]
+    judge = metrics.get("judge", {})
+    if judge.get("solutions"):
+        lines.append(
+            f"  judge        {judge['replies']:,} replies on {judge['solutions']:,} solutions,"
+            f" {judge['unread']:,} of them no vote"
+            + (f"; {judge['spared']:,} solutions spared rollouts" if judge["spared"] else "")
+        )
     dropped = {reason: n for reason, n in data["dropped"].items() if n}
     if dropped:
         lines.append("  dropped     " + _reasons("", dropped))

@@ -67,7 +67,7 @@ def overview(root: Path | str) -> dict[str, Any]:
             steps=pl.len(),
             good=(pl.col("hard_label") == 1).sum(),
             bad=(pl.col("hard_label") == 0).sum(),
-            unlabelled=pl.col("hard_label").is_null().sum(),
+            unlabelled=pl.all_horizontal(pl.col("hard_label", "soft_label").is_null()).sum(),
             soft=pl.col("soft_label").mean(),
             value=pl.col("mc_value").mean(),
         )

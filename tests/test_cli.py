@@ -238,3 +238,15 @@ def test_a_model_that_cannot_be_used_is_one_line_on_standard_error(config, tmp_p
     path = changed(config, policy={"engine": {"kind": "replay", "path": str(tmp_path / "no")}})
     assert main(["run", path, "--out", str(tmp_path / "out"), "--no-prefect"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_soft_labels_count_as_labels(config, tmp_path, capsys):
+    path, out = changed(config, label={"rule": "soft"}), str(tmp_path / "out")
+    assert main(["run", path, "--out", out, "--no-prefect"]) == 0
+    assert " soft; none:" in capsys.readouterr().out
+    assert main(["inspect", out, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    data = found["metrics"]["data"]
+    unlabelled = sum(row["unlabelled"] for row in found["by_position"])
+    assert unlabelled == sum(data["unlabelled"].values())
+    assert unlabelled + sum(data["sources"].values()) == data["steps"]
