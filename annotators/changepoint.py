@@ -23,7 +23,7 @@ from stepmill.settings import Settings
 
 CHANNEL = "change-point"
 """Channel of the statement that a search makes about a whole solution."""
-_PROMPT_SHARE = 0.15
+_PROMPT_SHARE = 0.3
 """What a draw costs besides its tokens, as a share of a whole solution."""
 _MISFIT_AFTER = 8
 """Known draws before the model may be found not to fit."""
@@ -39,8 +39,11 @@ class ChangePointSettings(Settings):
     k: int = Field(default=16, ge=1, le=4096)
     """Draws of a separate completer at the bare problem. The policy itself needs none: its
     solutions tell its success rate."""
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    """Stop when a place is this probable."""
+    confidence: float = Field(default=0.9, gt=0.5, lt=1)
+    """Stop when a place is this probable, unless draws tell so much that more of them pay."""
+    finish: float = Field(default=0.05, ge=0)
+    """Bits about the place. A search that is confident goes on while a draw is expected to tell
+    more than this: where the policy is strong, one or two more make a label nearly sure."""
     max_draws: int = Field(default=40, ge=1, le=4096)
     """Draws per solution at most."""
     worth: float = Field(default=0.02, ge=0, le=1)
@@ -165,9 +168,10 @@ def _reason_to_stop(
     """Why no more draws are wanted; empty while they are."""
     if sum(c.k for c in counts) >= _MISFIT_AFTER and belief.support() < MISFIT:
         return "misfit"
-    if place.max() >= settings.confidence:
+    best = gains.max(initial=0)
+    if place.max() >= settings.confidence and best <= settings.finish:
         return "confident"
-    if gains.max(initial=0) < settings.worth * bits(place).sum():
+    if best < settings.worth * bits(place).sum():
         return "not-worth"
     return "budget" if sum(c.drawn for c in counts) >= settings.max_draws else ""
 

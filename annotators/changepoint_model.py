@@ -5,11 +5,12 @@ error with another. With n steps, p the success rate of the bare problem, e the 
 wrong step and t the steps in the prefix:
 
     t <= e:  alive(t) = p ^ ((1 - t/n) ^ rise)           from p at the problem to 1 at the end
-    t > e:   FLOOR + echo * alive(t) * fade ^ (t - e - 1)  the policy corrects itself, ever less
+    t > e:   FLOOR + echo * alive(t) ^ tie * fade ^ (t - e - 1)  and at most half of alive(t)
 
 `rise` 0 is a success rate that stays as it is, 1 a chance of failure that is the same for each
-step. p, rise, echo and fade are unknown: the posterior runs over a grid of them, times the n
-places. `fit` learns how common each grid point is from many solutions (empirical Bayes). Nothing
+step. After the error the policy corrects itself now and then (`echo`), maybe ever less (`fade`),
+maybe as well as it solves the problem otherwise (`tie` 1) or at a rate of its own (`tie` 0). All of
+these and p are unknown: the posterior runs over a grid of them, times the n places. `fit` learns how common each grid point is from many solutions (empirical Bayes). Nothing
 here knows prefixes' texts, policies or how draws are made. The idea is Stepmill's own; binary
 search for the first error is OmegaPRM's (Luo et al., 2024, section 3.2).
 """
@@ -28,13 +29,16 @@ Array = NDArray[np.float64]
 SKILLS = (0.02, 0.05, 0.1, 0.18, 0.28, 0.4, 0.52, 0.64, 0.76, 0.87, 0.95)
 """Values of p."""
 _RISES = {0.0: 0.3, 0.5: 0.2, 1.0: 0.3, 2.0: 0.2}
-_ECHOES = {(0.0, 1.0): 0.3} | {
-    (echo, fade): weight / 2
-    for echo, weight in ((0.04, 0.25), (0.1, 0.2), (0.2, 0.15), (0.4, 0.1))
-    for fade in (1.0, 0.4)
+_ECHOES = {
+    (0.0, 1.0, 1.0): 0.3,
+    **{
+        (echo, fade, tie): weight / 3
+        for echo, weight in ((0.04, 0.25), (0.1, 0.2), (0.2, 0.15), (0.4, 0.1))
+        for fade, tie in ((1.0, 1.0), (0.4, 1.0), (1.0, 0.0))
+    },
 }
 SHAPES = tuple((rise, *echo) for rise, echo in itertools.product(_RISES, _ECHOES))
-"""Values of (rise, echo, fade)."""
+"""Values of (rise, echo, fade, tie)."""
 FLOOR = 0.002
 """Success rate of a prefix from which the policy never recovers: answers can be right by chance."""
 MISFIT = -3.0
@@ -89,12 +93,12 @@ class Table:
 def table(n: int) -> Table:
     """Rates for solutions of `n` steps; entry [e, m, t] is grid point m, prefix t, error at e."""
     grid = np.array([(skill, *shape) for skill in SKILLS for shape in SHAPES])
-    skill, rise, echo, fade = grid.T[:, None, :, None]  # each (1, grid, 1)
+    skill, rise, echo, fade, tie = grid.T[:, None, :, None]  # each (1, grid, 1)
     t = np.arange(n)[None, None, :]
     e = np.arange(n)[:, None, None]
     alive = np.clip(skill ** ((1 - t / n) ** rise), FLOOR, 0.995)
-    dead = FLOOR + echo * alive * fade ** np.maximum(t - e - 1, 0)
-    rates = np.where(t <= e, alive, dead)
+    dead = FLOOR + echo * alive**tie * fade ** np.maximum(t - e - 1, 0)
+    rates = np.where(t <= e, alive, np.minimum(dead, alive / 2))
     return Table(rates, np.log(rates), np.log1p(-rates))
 
 

@@ -87,7 +87,7 @@ def test_a_success_rate_that_stays_flat_is_given_up_on():
 def test_counts_that_fit_no_single_change_are_a_misfit():
     """Rates of 15/16, 1/2, 1/2 and 1/7: too low to be alive, too high for self-correction."""
     script = {"a": "+-", "ab": "++--", "abc": "+------"}
-    found, _, _ = searched(4, script, root=Tally(c=15, k=16))
+    found, _, _ = searched(4, script, root=Tally(c=15, k=16), confidence=0.99)
     assert (found.place, found.stop_reason) == (None, "misfit")
     assert found.support < -3
 
@@ -105,6 +105,12 @@ def test_draws_that_pass_through_a_prefix_spare_others():
         return sum(n for n in {text: n for text, n in sampler.asked}.values())
 
     assert cost(drawn) < cost([])
+
+
+def test_a_search_goes_on_past_its_confidence_while_draws_tell_much():
+    sure, _, _ = searched(8, dead_from(4), finish=0.01)
+    soon, _, _ = searched(8, dead_from(4), finish=10)
+    assert max(sure.posterior) > max(soon.posterior) >= 0.9
 
 
 def test_the_budget_ends_a_search():

@@ -24,7 +24,7 @@ def only(skill, shape, last=1.0):
     return Weights(skills, tuple(float(s == shape) for s in SHAPES), last)
 
 
-FLAT = only(0.4, (0.0, 0.1, 1.0))
+FLAT = only(0.4, (0.0, 0.1, 1.0, 1.0))
 """Alive with 0.4 everywhere; with an error, FLOOR + 0.04."""
 
 
@@ -38,7 +38,7 @@ def test_rates_rise_to_the_error_and_fade_after_it():
     rates = table(6).rates
     assert rates.shape == (6, len(SKILLS) * len(SHAPES), 6)
     assert ((rates > 0) & (rates < 1)).all()
-    point = SKILLS.index(0.4) * len(SHAPES) + SHAPES.index((1.0, 0.2, 0.4))
+    point = SKILLS.index(0.4) * len(SHAPES) + SHAPES.index((1.0, 0.2, 0.4, 1.0))
     for_error_at_2 = rates[2, point]
     alive = [0.4 ** (1 - t / 6) for t in range(6)]
     expected = alive[:3] + [FLOOR + 0.2 * alive[t] * 0.4 ** (t - 3) for t in range(3, 6)]
@@ -139,7 +139,7 @@ def drawn(seed, n_solutions, skill, rise, echo, steps=6, last=True):
 def test_what_made_the_counts_is_learned_from_them():
     learned = fit(drawn(1, 150, 0.4, 1.0, 0.2, last=False))
     skill = np.average(SKILLS, weights=learned.skills)
-    rise, echo, _ = np.average(SHAPES, axis=0, weights=learned.shapes)
+    rise, echo, _, _ = np.average(SHAPES, axis=0, weights=learned.shapes)
     assert skill == pytest.approx(0.4, abs=0.06)
     assert rise == pytest.approx(1.0, abs=0.25)
     assert echo == pytest.approx(0.2, abs=0.05)
