@@ -167,6 +167,11 @@ def _limits(metrics: Facts) -> list[str]:
             " rollouts with probability (1 - p)^k. `confidence` weighs this per step; `n_correct`"
             " and `n_rollouts` allow any other rule."
         )
+    if data["sources"].keys() & {"judge", "consensus"}:
+        limits.append(
+            "A judge's vote is the opinion of a model. Where the judge is kin to the policy, both"
+            " may miss the same errors, and their agreement proves less."
+        )
     if inferred:
         limits.append(
             f"{inferred:,} of {sum(data['sources'].values()):,} labels are inferred, not measured:"

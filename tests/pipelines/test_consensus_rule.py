@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.pipelines.conftest import counts, frames, make_problem, make_solution
 from tests.pipelines.test_judge_votes import judged
@@ -186,3 +188,51 @@ def test_kept_consensus_labels_are_more_precise_than_either_channel_alone():
         for alone in (rows[f"rollouts ({name})"], rows["judge"]):
             assert both["first_error"] > alone["first_error"] + 0.05
             assert both["labels"] > alone["labels"] + 0.01
+
+
+@st.composite
+def cases(draw):
+    """Evidence on four steps from all channels, and a rule, as they come."""
+    pairs = st.integers(0, 8).flatmap(lambda k: st.tuples(st.integers(0, k), st.just(k)))
+    settings = {
+        "after_error": draw(st.sampled_from(["mask", "zero", "measured"])),
+        "channels": draw(st.sampled_from([["rollouts"], ["judge"], ["rollouts", "judge"]])),
+        "disagreement": draw(st.sampled_from(["unknown", "drop"])),
+    }
+    return (
+        draw(st.dictionaries(st.integers(0, 2), pairs)),
+        draw(st.lists(st.none() | st.integers(-1, 3), max_size=5)),
+        draw(st.sampled_from(Verdict)),
+        draw(st.dictionaries(st.integers(0, 3), st.sampled_from(Verdict))),
+        settings,
+    )
+
+
+@given(cases())
+def test_labels_say_what_the_first_error_says_and_nothing_more(case):
+    *evidence, settings = case
+    found = run(*evidence, **settings)
+    proven = [step for step, said in evidence[3].items() if said is WRONG]
+    error = found.first_error
+    for step, hard in enumerate(found.hard):
+        if error is None:
+            assert hard == (0 if step == min(proven, default=None) else None)
+        elif error == -1 or step < error:
+            assert hard == 1
+        elif step == error:
+            assert hard == 0
+        elif settings["after_error"] != "measured":
+            assert hard == {"mask": None, "zero": 0}[settings["after_error"]]
+    if proven and error is not None:
+        assert 0 <= error <= min(proven)
+    if "judge" in settings["channels"] and all(vote is None for vote in evidence[1]):
+        assert error is None
+    assert (found.left_out is None) == (error is not None or settings["disagreement"] != "drop")
+
+
+@given(cases(), st.randoms())
+def test_the_order_of_the_evidence_plays_no_part(case, chance):
+    drawn, votes, verdict, proven, settings = case
+    shuffled = [dict(chance.sample([*part.items()], len(part))) for part in (drawn, proven)]
+    again = run(shuffled[0], votes, verdict, shuffled[1], **settings)
+    assert run(drawn, votes, verdict, proven, **settings) == again

@@ -9,6 +9,7 @@ import pytest
 from stepmill.cli import main
 from stepmill.errors import UserError
 from stepmill.pipelines.config import check_config
+from stepmill.pipelines.figures import summary_lines
 from stepmill.pipelines.finish import finish, label_rule
 from stepmill.pipelines.inspection import overview
 from stepmill.pipelines.planning import bound
@@ -77,6 +78,8 @@ def test_every_reply_lies_in_the_ledger_and_is_counted_apart_from_rollouts(run):
     assert "judge-reply" not in metrics["unknown_reasons"]
     assert metrics["judge"]["solutions"] == table(run, "solutions").height
     assert metrics["tokens"]["generated"] == rollouts["n_tokens"].sum()
+    (line,) = (line for line in summary_lines(metrics) if line.startswith("  judge"))
+    assert f"{asked.height} replies on" in line
 
 
 def test_the_judge_and_its_wording_are_in_the_provenance(run):
@@ -85,7 +88,9 @@ def test_the_judge_and_its_wording_are_in_the_provenance(run):
     assert len(facts["judge_prompt"]) == 16
     judged = table(run, "evidence").filter(channel="judge")
     assert set(judged["policy"]) == {facts["policies"]["judge"]["fingerprint"]}
-    assert "Judged by" in (run / "README.md").read_text()
+    card = (run / "README.md").read_text()
+    assert "Judged by" in card
+    assert "the opinion of a model" in card
 
 
 def test_another_run_takes_the_replies_over_and_pays_for_none(run, tmp_path):
