@@ -25,6 +25,7 @@ from stepmill.pipelines.config import Config
 from stepmill.pipelines.figures import markdown_summary
 from stepmill.pipelines.finish import finish
 from stepmill.pipelines.run import Prepared, prepare
+from stepmill.pipelines.rundir import RunDir
 from stepmill.pipelines.workshop import annotate_shard, close_workshop
 
 UPDATE_SECONDS = 2.0
@@ -71,7 +72,8 @@ def annotate(config: Config, out: str, reuse: list[str] | None = None) -> dict[s
     """
     prepared = prepare(config, out, reuse or [])
     try:
-        _do_shards(prepared, config.run.shards_at_once)
+        with RunDir(prepared.root).exclusive():
+            _do_shards(prepared, config.run.shards_at_once)
     finally:
         close_workshop(out)
     metrics = finish(out)

@@ -66,13 +66,19 @@ def prepare(config: Config, root: Path | str, reuse: Iterable[Path | str] = ()) 
     if not problems.problems:
         raise UserError(_nothing_to_run(problems))
     rundir.create()
+    with rundir.exclusive():
+        return _plan(config, rundir, others, problems)
+
+
+def _plan(config: Config, rundir: RunDir, reuse: list[Path], problems: ProblemSet) -> Prepared:
+    """Claim the directory and divide the problems that it does not hold yet into shards."""
     rundir.claim(
         config.fingerprint,
         {
             "name": config.name,
             "gather": config.gather_part(),
             "config": config.model_dump(mode="json"),
-            "reuse": [str(p) for p in others],
+            "reuse": [str(p) for p in reuse],
             "versions": versions(),
             "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         },
@@ -151,7 +157,10 @@ def run_here(prepared: Prepared, shards_at_once: int) -> None:
     Raises:
         StepmillError: what ended the first shard that failed; the others end in order.
     """
-    with ThreadPoolExecutor(shards_at_once, thread_name_prefix="stepmill-shard") as pool:
+    with (
+        RunDir(prepared.root).exclusive(),
+        ThreadPoolExecutor(shards_at_once, thread_name_prefix="stepmill-shard") as pool,
+    ):
         futures = [pool.submit(annotate_shard, str(prepared.root), i) for i in prepared.todo]
         _, waiting = wait(futures, return_when=FIRST_EXCEPTION)
         for future in waiting:

@@ -9,7 +9,7 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from stepmill.annotators.rollouts import Rollout
@@ -113,6 +113,15 @@ class StopFlag:
             flag = flag.parent
 
 
+def storable(completion: Completion) -> Completion:
+    """The completion with lone surrogates in its text replaced, which no file format takes."""
+    text = completion.text
+    if text.isascii():
+        return completion
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    return completion if clean == text else replace(completion, text=clean)
+
+
 @dataclass(slots=True)
 class _Place:
     """One prefix of one problem, as this process knows it."""
@@ -171,6 +180,7 @@ class LedgerSampler:
                     f"the engine answered draws {[c.draw for c in completions]} of problem"
                     f" {problem.id!r} where {draws} were asked; it must keep their order"
                 )
+            completions = [storable(c) for c in completions]
             self._count(completions)
             self.ledger.add(self.policy, problem.id, prefix, completions)
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -223,11 +223,17 @@ class Workshop:
         ledger = Ledger(self.rundir.journal(shard.index))
         wanted = {problem.id for problem in shard.problems}
         own = self.rundir.part("rollouts", shard.index)
-        sources = [own] if own.exists() else []
+        if own.exists():
+            ledger.add_stored(read_rollouts(own, wanted))
         for other in self._reuse:
-            sources += sorted((other / "rollouts").glob("part-*.parquet"))
-        for path in sources:
-            ledger.add_stored(read_rollouts(path, wanted))
+            facts = RunDir(other).read_policy()
+            same_checker = facts is not None and facts["checker"] == self._checker.version
+            for path in sorted((other / "rollouts").glob("part-*.parquet")):
+                rows = read_rollouts(path, wanted)
+                # Another checker's verdicts are not ours: those completions are checked again.
+                ledger.add_stored(
+                    rows if same_checker else [replace(row, outcome=None) for row in rows]
+                )
         return ledger
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:

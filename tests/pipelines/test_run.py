@@ -21,6 +21,7 @@ from stepmill.errors import Stopped, UserError
 from stepmill.pipelines.config import check_config
 from stepmill.pipelines.finish import finish
 from stepmill.pipelines.run import prepare, run_here
+from stepmill.pipelines.rundir import RunDir
 from stepmill.pipelines.workshop import close_workshop, open_workshop, request_stop, workshop
 
 SCRIPT = Path(__file__).with_name("killable_run.py")
@@ -197,6 +198,24 @@ def test_a_run_may_be_continued_with_other_engine_speeds_and_addresses(tmp_path)
     assert prepare(check_config(settings(policy=slower), "t"), tmp_path / "run").todo == ()
 
 
+def test_a_second_writer_is_refused_while_shards_are_in_work(tmp_path):
+    root = tmp_path / "run"
+    prepared = prepare(check_config(settings(), "test"), root)
+    with RunDir(root).exclusive(), pytest.raises(UserError, match="is writing"):
+        run_here(prepared, 2)
+
+
+def test_verdicts_of_another_checker_are_not_reused(tmp_path):
+    run(tmp_path / "a", checker={"kind": "exact"})
+    before = tables(tmp_path / "a")["rollouts"]
+    assert set(before["reason"]) == {"text"}
+    prepared = prepare(check_config(settings(), "t"), tmp_path / "b", reuse=[tmp_path / "a"])
+    run_here(prepared, 2)
+    assert paid_by(tmp_path / "b") == 0
+    close_workshop(tmp_path / "b")
+    assert "number" in set(tables(tmp_path / "b")["rollouts"]["reason"])
+
+
 def test_fewer_problems_are_refused_so_that_nothing_is_lost(tmp_path):
     run(tmp_path / "run")
     fewer = settings(problems={"kind": "generated", "n": 4, "seed": 3, "max_steps": 6})
@@ -242,7 +261,7 @@ def noted_config(tmp_path):
         yaml.safe_dump(
             settings(
                 policy={
-                    "engine": {"kind": "noted", "latency": 0.02},
+                    "engine": {"kind": "noted", "latency": 0.05},
                     "sampling": {"max_tokens": 400},
                 },
                 problems={"kind": "generated", "n": 24, "seed": 3, "max_steps": 6},

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stepmill.engines.base import EngineStats, Policy, Prefix
 from stepmill.errors import EngineError, Stopped
 from stepmill.pipelines.ledger import Ledger, LedgerRow
-from stepmill.pipelines.sampling import InFlight, LedgerSampler, Spending, StopFlag
+from stepmill.pipelines.sampling import InFlight, LedgerSampler, Spending, StopFlag, storable
 from stepmill.records import Completion, Outcome, Problem, SamplingParams, Verdict
 
 PROBLEM = Problem("p", "2 + 2?", "4", "made-up")
@@ -380,3 +380,9 @@ def test_slots_given_to_a_waiter_that_is_cancelled_before_it_wakes_go_to_the_nex
     asyncio.run(run())
     assert holder.let_in == [0, 2]
     assert holder.in_flight.level == 0
+
+
+def test_a_lone_surrogate_is_replaced_before_it_is_stored():
+    kept = Completion("naïve 😀", "stop", 3)
+    assert storable(kept) is kept
+    assert storable(Completion("a\ud800b", "stop", 3)).text == "a?b"
