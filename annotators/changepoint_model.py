@@ -10,9 +10,10 @@ wrong step and t the steps in the prefix:
 `rise` 0 is a success rate that stays as it is, 1 a chance of failure that is the same for each
 step. After the error the policy corrects itself now and then (`echo`), maybe ever less (`fade`),
 maybe as well as it solves the problem otherwise (`tie` 1) or at a rate of its own (`tie` 0). All of
-these and p are unknown: the posterior runs over a grid of them, times the n places. `fit` learns how common each grid point is from many solutions (empirical Bayes). Nothing
-here knows prefixes' texts, policies or how draws are made. The idea is Stepmill's own; binary
-search for the first error is OmegaPRM's (Luo et al., 2024, section 3.2).
+these and p are unknown: the posterior runs over a grid of them, times the n places. `fit` learns
+how common each grid point is from many solutions (empirical Bayes). Nothing here knows prefixes'
+texts, policies or how draws are made. The idea is Stepmill's own; binary search for the first error
+is OmegaPRM's (Luo et al., 2024, section 3.2).
 """
 
 import itertools
