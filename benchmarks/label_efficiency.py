@@ -172,7 +172,8 @@ async def measure(n: int, quick: bool) -> Results:
         figures, again = await compare(setting)
         results.rows += [row(setting, name, found) for name, found in figures.items()]
         results.again += [row(setting, name, found) for name, found in again.items()]
-        kind = setting.source if setting.world == GRID else setting.world
+        made_up_world = setting.source == "simulated" and setting.world != GRID
+        kind = "made-up worlds" if made_up_world else setting.source
         pairs.setdefault(kind, []).extend(figures["change-point"].confidence)
     results.reliability = {
         kind: [
@@ -253,11 +254,12 @@ def report(results: Results) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=200, help="solutions per setting")
-    parser.add_argument("--quick", action="store_true", help="two settings of the grid, 50 each")
+    parser.add_argument("--n", type=int, help="solutions per setting; 200, or 50 with --quick")
+    parser.add_argument("--quick", action="store_true", help="only two settings of the grid")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    results = asyncio.run(measure(50 if options.quick else options.n, options.quick))
+    n = options.n or (50 if options.quick else 200)
+    results = asyncio.run(measure(n, options.quick))
     if options.json:
         print(json.dumps(asdict(results)))
     else:

@@ -62,14 +62,18 @@ def test_a_single_step_needs_no_draw():
 def test_the_evidence_holds_the_counts_and_what_was_found():
     found, rows, _ = searched(6, dead_from(4))
     *counted, whole = rows
-    assert [row.step for row in counted] == sorted(row.step for row in counted)
+    steps = [-1 if row.step is None else row.step for row in counted]
+    assert steps == sorted(steps)
     assert {row.stop_reason for row in rows} == {"confident"}
     assert {row.policy for row in rows} == {"completer"}
     assert (whole.channel, whole.step, whole.value) == (CHANNEL, None, 3.0)
     detail = json.loads(whole.detail)
     assert detail["posterior"] == pytest.approx(found.posterior, abs=1e-4)
     assert detail["support"] == pytest.approx(found.support, abs=1e-3)
-    by_prefix = {row.step + 1: (row.c, row.k - row.c) for row in counted}
+    by_prefix = {
+        step + 1: (row.c, (row.k or 0) - (row.c or 0))
+        for step, row in zip(steps, counted, strict=True)
+    }
     assert {t: tuple(c) for t, c in enumerate(found.counts.tolist()) if sum(c)} == {
         0: (8, 8),
         **by_prefix,
