@@ -115,6 +115,11 @@ def summary_lines(metrics: Figures) -> list[str]:
         lines.append(
             f"  judge        {judge['replies']:,} replies on {judge['solutions']:,} solutions,"
             f" {judge['unread']:,} of them no vote"
+            + (
+                f"; {judge['refused']:,} solutions refused by its engine"
+                if judge["refused"]
+                else ""
+            )
             + (f"; {judge['spared']:,} solutions spared rollouts" if judge["spared"] else "")
         )
     dropped = {reason: n for reason, n in data["dropped"].items() if n}

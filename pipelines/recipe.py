@@ -130,7 +130,8 @@ def recipe_config(
         else:
             asking["engine"] = _judge_engine(policy["engine"])
             who = asking["engine"].get("model") or asking["engine"]["kind"]
-            told.append(f"no judge was named: it is {who} (--judge NAME takes another)")
+            small = ", too small to judge" if asking["engine"]["kind"] == "embedded" else ""
+            told.append(f"no judge was named: it is {who}{small} (--judge NAME takes another)")
     return check_config(content, f"recipe {name}"), told
 
 

@@ -194,6 +194,7 @@ def shard_figures(
         "judge": {
             "replies": len(rows) - len(drawn),
             "solutions": len(judged),
+            "refused": sum(e.stop_reason == "refused" for e in judged),
             "unread": sum(e.n_truncated + e.n_unknown for e in judged),
             "spared": sum(a.spared for a in annotated),
         },

@@ -126,6 +126,10 @@ def test_the_judge_is_the_solver_s_model_unless_it_is_named():
     assert told == []
 
 
+def test_a_model_that_is_too_small_to_judge_is_said_to_be():
+    assert "tiny, too small to judge" in recipe_config("qwen-consensus", "q", None, None, [])[1][1]
+
+
 def test_a_simulated_policy_gets_a_simulated_judge():
     judge = config_of("qwen-consensus").judge
     assert judge is not None

@@ -194,3 +194,13 @@ def test_the_recipes_are_listed_with_source_and_cost(capsys):
     assert "rule: outcome" in capsys.readouterr().out
     assert main(["recipes", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["omegaprm"]["config"]["search"]["k"] == 8
+
+
+def test_a_judge_that_cannot_take_the_questions_costs_no_problem(tmp_path):
+    """The simulated policy refuses what is no word problem, as an engine refuses a long prompt."""
+    judge = {"engine": {"kind": "simulated"}, "votes": 1}
+    metrics = gather(tmp_path / "refused", judge=judge)
+    assert metrics["problems"]["refused"] == 0
+    assert metrics["judge"]["refused"] == metrics["judge"]["solutions"] > 0
+    assert "refused by its engine" in "\n".join(summary_lines(metrics))
+    assert metrics["data"]["first_error"] == {"unknown": metrics["data"]["rows"]}
