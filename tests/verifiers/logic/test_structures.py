@@ -1,5 +1,7 @@
 """What is true in a finite structure."""
 
+from fractions import Fraction
+
 import pytest
 
 from stepmill.verifiers.logic.formulas import parse_fol
@@ -11,7 +13,7 @@ SMALL = Structure(
     constants={"a": "one", "b": "two", "c": "one"},
     relations={"P": frozenset({("one",)}), "R": frozenset({("one", "two")}), "T": frozenset({()})},
     functions={"f": {("one",): "two", ("two",): "one"}},
-    numbers={"x": 2, "y": 3},
+    numbers={"x": Fraction(2), "y": Fraction(3)},
 )
 
 
