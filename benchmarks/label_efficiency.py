@@ -18,11 +18,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import polars as pl
-from label_methods import METHODS, Figures, bins, by_change_point, judge
+from label_methods import METHODS, RELATIVE, Figures, bins, by_change_point, judge, probed
 from label_worlds import DRAWS, RECORDING, Case, World, made_up, replayed, simulated
 
 from stepmill.annotators.changepoint import ChangePointSettings, Clues
-from stepmill.annotators.rollouts import prefix_of, tally
+from stepmill.annotators.rollouts import ProbeSettings, prefix_of, tally
 from stepmill.pipelines.changepoint_rule import ChangePointRule
 
 SKILLS, SELF_CORRECTIONS, LENGTHS = (0.3, 0.5, 0.7, 0.9), (0.0, 0.05, 0.1, 0.2), (4, 8, 12)
@@ -104,13 +104,20 @@ async def _recorded(name: str, cases: Sequence[Case]) -> Setting:
 
 
 async def compare(setting: Setting) -> tuple[dict[str, Figures], dict[str, Figures]]:
-    """Figures of every method in one setting; and with its counts read by the change-point rule."""
+    """Figures of every method in one setting; and of some counts read by another rule.
+
+    With all recorded draws, every-step shows how much of the truth rollouts can tell at all.
+    """
     figures, again = {}, {}
     for name, method in METHODS.items():
         found, rule = await method(setting.cases)
         figures[name] = judge(found, rule)
         if name in READ_AGAIN:
-            again[name] = judge(found, ChangePointRule())
+            again[f"{name}, read again"] = judge(found, ChangePointRule())
+    if setting.source == "replay":
+        all_draws = ProbeSettings(k=DRAWS, alive=RELATIVE.alive)
+        found = await probed(setting.cases, "every-step", all_draws)
+        again[f"every-step, {DRAWS} draws, relative"] = judge(found, RELATIVE)
     return figures, again
 
 
