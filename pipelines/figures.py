@@ -45,7 +45,7 @@ def collect_figures(rundir: RunDir) -> Figures:
             **total.get("problems", {}),
         },
         "success_rate": root["correct"] / root["known"] if root["known"] else None,
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds, 3),
         "paid": paid,
         "tokens_per_second": round(paid.get("generated_tokens", 0) / seconds, 1)
         if seconds
