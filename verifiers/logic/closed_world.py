@@ -65,9 +65,11 @@ def closed_world(premises: Sequence[Formula], claims: Iterable[Formula] = ()) ->
     claims = list(claims)
     names = {t.name for f in (*premises, *claims) for t in terms(f) if isinstance(t, Const)}
     individuals = tuple(sorted(names)) or ("someone",)
-    rules = [rule for premise in premises for rule in _ground(premise, individuals)]
-    if len(rules) > MAX_GROUND_RULES:
-        raise ClosedWorldError("too-large")
+    rules: list[_Rule] = []
+    for premise in premises:
+        rules.extend(_ground(premise, individuals))
+        if len(rules) > MAX_GROUND_RULES:
+            raise ClosedWorldError("too-large")
     positive = [rule for rule in rules if not rule.negative]
     proved: frozenset[Atom] = frozenset()
     while True:

@@ -4,7 +4,7 @@ First-order text: `∀x (Cat(x) → Kind(x))`. FLD symbols: `(x): ({A}x & {B}x) 
 serves both; only the tokens differ. Precedence from tight to loose: ¬ and quantifiers, ∧, ∨ or ⊕,
 →, ↔. A quantifier with `:` or `.` after its variable reaches to the end of its bracket, without it
 only over the next formula. What has two usual readings is refused: ∨ beside ⊕, a chain of ⊕
-(parity, or exactly one?), a variable outside its quantifier.
+(parity, or exactly one?) or of ↔, a variable outside its quantifier.
 
 FLD: Morishita et al., "Learning Deductive Reasoning from Synthetic Corpus based on Formal Logic",
 ICML 2023. FOL text as in FOLIO, Han et al., 2022.
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from stepmill.verifiers.logic.reading import Cursor, ParseError, Token, scan
+from stepmill.verifiers.logic.reading import MAX_DEPTH, Cursor, ParseError, Token, scan
 from stepmill.verifiers.logic.syntax import (
     And,
     Apply,
@@ -54,7 +54,7 @@ _FOL = re.compile(
 )
 _FLD = re.compile(
     r"""(?P<quantifier> \( E? [a-uw-z] \) \s* : )
-      | (?P<atom> \{ [A-Z]+ \} (?: \{ [a-z]+ \} | [a-uw-z] (?![a-z]) )* )
+      | (?P<atom> \{ [A-Z]+ \} (?: \{ [a-z]+ \} | [a-uw-z] )* )
       | (?P<iff> <-> )
       | (?P<implies> -> )
       | (?P<and> & )
@@ -130,9 +130,12 @@ class _FormulaReader:
 
     def _iff(self) -> Formula:
         left = self._implies()
-        while self._cursor.take("iff"):
-            left = Iff(left, self._implies())
-        return left
+        if not self._cursor.take("iff"):
+            return left
+        right = self._implies()
+        if self._cursor.peek() == "iff":
+            raise ParseError("a chain of ↔ can be read in two ways; add brackets")
+        return Iff(left, right)
 
     def _implies(self) -> Formula:
         left = self._either()
@@ -187,6 +190,8 @@ class _FormulaReader:
             variables.append(self._cursor.expect("name").text)
         wide = self._cursor.take("scope")
         self._bound.extend(variables)
+        if len(self._bound) > MAX_DEPTH:
+            raise ParseError(f"more than {MAX_DEPTH} variables are bound")
         body = self._iff() if wide else self._unary()
         del self._bound[-len(variables) :]
         for variable in reversed(variables):

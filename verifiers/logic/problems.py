@@ -41,7 +41,7 @@ class Claim:
 
     text: str
     start: int = 0
-    """Where it begins in its step's text."""
+    """Where it begins in its step's text; 0 when the step only refers to it (`hypothesis`)."""
 
 
 @dataclass(frozen=True, slots=True)

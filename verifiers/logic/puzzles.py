@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from stepmill.verifiers.logic.linear import Relation, parse_linear
-from stepmill.verifiers.logic.reading import ParseError
+from stepmill.verifiers.logic.reading import ParseError, check_length
 from stepmill.verifiers.logic.syntax import And, Compare, Distinct, Formula, Linear, Or, numbers
 
 MAX_VARIABLES = 100
@@ -74,6 +74,7 @@ def parse_program(text: str) -> PuzzleProgram:
     sections: dict[str, list[str]] = {name: [] for name in _SECTIONS}
     section = None
     for line in text.splitlines():
+        check_length(line)
         stripped = line.strip()
         if stripped.rstrip(":") in _SECTIONS and stripped.endswith(":"):
             section = stripped.rstrip(":")

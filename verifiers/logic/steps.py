@@ -53,6 +53,7 @@ class _Argument:
         except ParseError as error:
             translator = Translator(problem.integers)
             self._unread["declarations"] = str(error)
+        self._translator = translator
         self._entailment = Entailment(translator, IncrementalSolver(limits))
         for premise in problem.premises:
             self._cite_as(premise.label, [premise.text])
@@ -139,6 +140,7 @@ class _Argument:
             raise ClosedWorldError(self._no_world)
         if isinstance(formula, SmtTerm):
             raise ClosedWorldError("not-rules")
+        self._translator.translate(formula)  # refuses a name with two numbers of arguments
         if not holds(self._world, formula):
             return Ruling(Verdict.INCORRECT, "refuted", counter_model=self._world)
         if all_cited:

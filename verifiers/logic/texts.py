@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from stepmill.verifiers.logic.english import parse_english
 from stepmill.verifiers.logic.problems import Claim, LogicProblem, LogicStep, Premise
 from stepmill.verifiers.logic.puzzles import PuzzleProgram
-from stepmill.verifiers.logic.reading import ParseError
+from stepmill.verifiers.logic.reading import ParseError, check_length
 from stepmill.verifiers.logic.writing import to_fol
 
 _SENTENCE = re.compile(r"[^\s.!?\n][^.!?\n]*[.!?]?")
@@ -101,6 +101,7 @@ def _claims(text: str) -> tuple[Claim, ...]:
 
 
 def _proof_step(line: str, hypothesis: str) -> LogicStep:
+    check_length(line)
     match = _PROOF_STEP.fullmatch(line)
     if match is None:
         raise ParseError(f"{line!r} is not `premises -> label: formula`")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from stepmill.records import Verdict
 from stepmill.verifiers.claims import Finding, StepFindings
-from stepmill.verifiers.logic.problems import LogicProblem, problem_from_dict
+from stepmill.verifiers.logic.problems import NOTATIONS, LogicProblem, problem_from_dict
 from stepmill.verifiers.logic.solver import SolverLimits
 from stepmill.verifiers.logic.steps import VERIFIER, VERSION, check_problem
 from stepmill.verifiers.logic.texts import english_problem
@@ -69,7 +69,12 @@ class LogicVerifier:
         )
 
     async def check(self, problem: LogicProblem) -> list[StepFindings]:
-        """Findings on each step; all unknown, with the reason, when the worker was killed."""
+        """Findings on each step; all unknown, with the reason, when the worker was killed.
+
+        Raises:
+            UserError: the notation is unknown, or no worker can be started.
+        """
+        NOTATIONS[problem.notation]  # here, where the mistake can be reported
         result = await self._pool.submit(problem.as_dict())
         if isinstance(result, Unknown):
             return [

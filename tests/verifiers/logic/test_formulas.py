@@ -73,6 +73,8 @@ def test_several_variables_may_follow_one_quantifier():
         ("A ∨ B ⊕ C", "two ways"),
         ("A ⊕ B ∨ C", "two ways"),
         ("A ⊕ B ⊕ C", "two ways"),
+        ("A ↔ B ↔ C", "two ways"),
+        ("∀" + ", ".join(f"x{i}" for i in range(500)) + " A", "variables are bound"),
         ("∀x P(x) → Q(x)", "not bound"),
         ("P(y)", "not bound"),
         ("∀x x", "names an individual"),

@@ -142,6 +142,11 @@ def test_the_closed_world_makes_false_what_is_not_proved():
     assert reasons(given, steps[:1], "english") == ["not-entailed"]
 
 
+def test_a_clash_of_arguments_is_not_false_in_the_closed_world():
+    given = {"p": "P(a)"}
+    assert reasons(given, [("P(a, b)", None)], closed_world=True) == ["not-parsed"]
+
+
 def test_an_incomplete_closed_world_says_nothing():
     given = {"p": "Bob is red.", "q": "Bob is a red cat."}
     options = {"notation": "english", "closed_world": True}

@@ -46,6 +46,11 @@ def test_a_step_with_a_sentence_that_is_not_read_is_not_called_correct():
     assert [finding.verdict for finding in checked.findings] == [Verdict.CORRECT, Verdict.UNKNOWN]
 
 
+def test_a_line_of_a_proof_that_is_too_long_is_refused():
+    with pytest.raises(ParseError, match="at most"):
+        fld_problem("fact1: {A}", "fact1" + " " * 100_000 + "{A}")
+
+
 def test_a_proof_in_another_form_is_refused():
     with pytest.raises(ParseError, match="premises -> label"):
         fld_problem("fact1: {A}", "so {A}")

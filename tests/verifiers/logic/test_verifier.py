@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from stepmill.errors import UserError
 from stepmill.records import Verdict
 from stepmill.verifiers.logic.problems import Claim, LogicProblem, LogicStep, Premise
 from stepmill.verifiers.logic.solver import SolverLimits
@@ -38,6 +39,11 @@ def test_a_solution_in_controlled_english_is_checked(verifier):
     steps = ["Max is a cat.", "So Max is kind.", "Max is not a cat."]
     checked = asyncio.run(verifier.check_steps(question, steps))
     assert [step.verdict for step in checked] == ["correct", "correct", "incorrect"]
+
+
+def test_an_unknown_notation_is_reported_at_once(verifier):
+    with pytest.raises(UserError, match="logic notation"):
+        asyncio.run(verifier.check(LogicProblem("latin", (), ())))
 
 
 def test_a_worker_that_is_killed_leaves_every_step_unknown(pigeons):
