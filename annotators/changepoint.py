@@ -46,7 +46,7 @@ class ChangePointSettings(Settings):
     more than this: where the policy is strong, one or two more make a label nearly sure."""
     max_draws: int = Field(default=40, ge=1, le=4096)
     """Draws per solution at most."""
-    worth: float = Field(default=0.02, ge=0, le=1)
+    worth: float = Field(default=0.01, ge=0, le=1)
     """Share of the doubt about the place that a draw must be expected to take away; below, the
     search gives up. 0 goes on to `max_draws`."""
     wave: int = Field(default=1, ge=1)
