@@ -43,7 +43,7 @@ FORMS = MathCheckerSettings(algebra=False)
 @pytest.mark.parametrize(
     ("solution", "reference", "verdict", "answer", "reason"),
     [
-        ("2+2=4\nThe answer is 4.", "4", CORRECT, "4", "text"),
+        ("2+2=4\nThe answer is 4.", "4", CORRECT, "4", "number"),
         ("2+2=5\nThe answer is 5.", "4", INCORRECT, "5", "number"),
         (r"so $\boxed{\frac{2}{4}}$", "work\n#### 0.5", CORRECT, r"\frac{2}{4}", "number"),
         ("The answer is clear.", "4", UNKNOWN, None, "no-answer"),

@@ -87,7 +87,8 @@ class Comparer:
             raise TooLarge("depth")
         left, right = read(a, self._date_order), read(b, self._date_order)
         if a == b or a.replace(" ", "") == b.replace(" ", ""):
-            return Decision(left[0] != Nothing("declined"), "text")
+            number = isinstance(left[0], Quantity) and isinstance(left[0].value, Num)
+            return Decision(left[0] != Nothing("declined"), "number" if number else "text")
         found = first_opinion(self._opinions(a, b, left, right, depth)) or _unrelated(left, right)
         if found.same is None and found.reason in ("", NEEDS_ALGEBRA):
             return self._by_algebra(a, b)
