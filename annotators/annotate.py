@@ -246,7 +246,7 @@ class Annotator:
                 await SEARCHES[settings.method](probe)
             return probe.evidence()
 
-        found = await all_of(one(s) for s in solutions if s.outcome.verdict in wanted)
+        found = await all_of(one(s) for s in solutions if s.steps and s.outcome.verdict in wanted)
         return [row for rows in found for row in rows]
 
     def _whole_solution_evidence(

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from stepmill.annotators.changepoint_model import DEFAULT, MISFIT, Array, Belief, Weights, bits
+from stepmill.annotators.changepoint_model import (
+    DEFAULT,
+    MAX_STEPS,
+    MISFIT,
+    Array,
+    Belief,
+    Weights,
+    bits,
+)
 from stepmill.annotators.prefix_probe import PrefixProbe
 from stepmill.annotators.rollouts import Tally
 from stepmill.records import Evidence
@@ -94,10 +102,11 @@ class Located:
     place: int | None
     """Index of the first wrong step; None when the search abstains."""
     posterior: tuple[float, ...]
-    """Probability of each step to be the first wrong one, by rollouts alone; they sum to 1."""
+    """Probability of each step to be the first wrong one, by rollouts alone; they sum to 1. Empty
+    for a solution that is too long."""
     stop_reason: str
-    """`confident`; or, with no place, `not-worth` (flat: no draw would tell much), `budget` or
-    `misfit` (the counts do not follow one change)."""
+    """`confident`; or, with no place, `not-worth` (flat: no draw would tell much), `budget`,
+    `misfit` (the counts do not follow one change) or `too-long` (more than MAX_STEPS steps)."""
     support: float
     """Log of how much likelier the counts are under the model than under none."""
     counts: NDArray[np.int64]
@@ -115,6 +124,10 @@ async def change_point(
     Equal draws lead to equal results, whatever else is at work.
     """
     n = probe.n_steps
+    if n > MAX_STEPS:
+        nothing = Located(None, (), "too-long", 0.0, np.zeros((n, 2), np.int64))
+        probe.conclude(nothing.stop_reason, _statement(probe, nothing))
+        return nothing
     belief = Belief(n, weights, clues.bound(n, weights.places(n)))
     belief.see(0, probe.root.c, probe.root.k - probe.root.c)
     tilt = clues.tilt(n)
@@ -140,7 +153,7 @@ async def change_point(
         belief.support(),
         np.array([(c.c, c.k - c.c) for c in (probe.root, *counts[1:])]) + reused,
     )
-    probe.conclude(reason, _statement(probe, found, settings))
+    probe.conclude(reason, _statement(probe, found))
     return found
 
 
@@ -168,15 +181,15 @@ def _reason_to_stop(
     """Why no more draws are wanted; empty while they are."""
     if sum(c.k for c in counts) >= _MISFIT_AFTER and belief.support() < MISFIT:
         return "misfit"
-    best = gains.max(initial=0)
-    if place.max() >= settings.confidence and best <= settings.finish:
+    best, spent = gains.max(initial=0), sum(c.drawn for c in counts) >= settings.max_draws
+    if place.max() >= settings.confidence and (spent or best <= settings.finish):
         return "confident"
     if best < settings.worth * bits(place).sum():
         return "not-worth"
-    return "budget" if sum(c.drawn for c in counts) >= settings.max_draws else ""
+    return "budget" if spent else ""
 
 
-def _statement(probe: PrefixProbe, found: Located, settings: ChangePointSettings) -> Evidence:
+def _statement(probe: PrefixProbe, found: Located) -> Evidence:
     """What the search found, as evidence about the whole solution."""
     detail = {
         "posterior": [round(p, 4) for p in found.posterior],

@@ -42,6 +42,8 @@ SHAPES = tuple((rise, *echo) for rise, echo in itertools.product(_RISES, _ECHOES
 """Values of (rise, echo, fade, tie)."""
 FLOOR = 0.002
 """Success rate of a prefix from which the policy never recovers: answers can be right by chance."""
+MAX_STEPS = 64
+"""Longer solutions are left alone: the grid would take too long. Merge their steps."""
 MISFIT = -3.0
 """Below this log ratio (about 1 to 20) the counts speak against the model; see `Belief.support`."""
 _PSEUDO_SOLUTIONS = 10.0
@@ -81,40 +83,34 @@ DEFAULT = Weights(
 """Before any data: broad, with little self-correction more likely than much."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Success rates of one number of steps, and their logarithms; (places, grid, prefixes)."""
+@lru_cache(maxsize=MAX_STEPS)
+def rates(n: int) -> NDArray[np.float32]:
+    """Success rates for solutions of `n` steps; (places, grid, prefixes), each in (0, 1).
 
-    rates: Array
-    log_right: Array
-    log_wrong: Array
-
-
-@lru_cache(maxsize=64)
-def table(n: int) -> Table:
-    """Rates for solutions of `n` steps; entry [e, m, t] is grid point m, prefix t, error at e."""
+    Entry [e, m, t] is that of grid point m and prefix t with the first error at e. Single precision
+    halves a table that takes 9 MB at the largest n.
+    """
     grid = np.array([(skill, *shape) for skill in SKILLS for shape in SHAPES])
     skill, rise, echo, fade, tie = grid.T[:, None, :, None]  # each (1, grid, 1)
     t = np.arange(n)[None, None, :]
     e = np.arange(n)[:, None, None]
     alive = np.clip(skill ** ((1 - t / n) ** rise), FLOOR, 0.995)
     dead = FLOOR + echo * alive**tie * fade ** np.maximum(t - e - 1, 0)
-    rates = np.where(t <= e, alive, np.minimum(dead, alive / 2))
-    return Table(rates, np.log(rates), np.log1p(-rates))
+    return np.where(t <= e, alive, np.minimum(dead, alive / 2)).astype(np.float32)
 
 
 class Belief:
     """What the counts at the prefixes of one solution say of the place of its first error.
 
     Args:
-        n: steps of the solution, at least 1.
+        n: steps of the solution, 1 … MAX_STEPS.
         weights: how common what is.
         places: prior over the place, (n,); that of `weights` when left out.
     """
 
     def __init__(self, n: int, weights: Weights = DEFAULT, places: Array | None = None) -> None:
         self.n = n
-        self._table = table(n)
+        self._rates = rates(n)
         prior = weights.places(n) if places is None else places
         with np.errstate(divide="ignore"):  # a place that is ruled out has the log weight -inf
             self._log = np.log(prior)[:, None] + weights.log_joint[None, :]  # (places, grid)
@@ -131,8 +127,8 @@ class Belief:
 
     def see(self, t: int, right: int, wrong: int) -> None:
         """Take in `right` successes and `wrong` failures more at prefix `t`, 0 <= t < n."""
-        found = self._table
-        self._log += right * found.log_right[:, :, t] + wrong * found.log_wrong[:, :, t]
+        here = self._rates[:, :, t].astype(float)
+        self._log += right * np.log(here) + wrong * np.log1p(-here)
         self._seen[t] = self._seen[t][0] + right, self._seen[t][1] + wrong
 
     def places(self) -> Array:
@@ -155,7 +151,8 @@ class Belief:
             joint *= tilt[:, None]
             joint /= joint.sum()
         place = joint.sum(axis=1)
-        right = np.matmul(joint[:, None, :], self._table.rates)[:, 0, :]  # (places, prefixes)
+        single = joint.astype(np.float32)[:, None, :]
+        right = np.matmul(single, self._rates)[:, 0, :].astype(float)  # (places, prefixes)
         wrong = place[:, None] - right
         p = right.sum(axis=0)
         told = bits(p) + bits(1 - p) - (bits(right) + bits(wrong)).sum(axis=0)
@@ -182,7 +179,8 @@ def fit(counts: Sequence[NDArray[np.int64]], rounds: int = 60) -> Weights:
     as a few solutions more. The order of `counts` makes no difference.
 
     Args:
-        counts: per solution (n, 2): right and wrong draws at each prefix from the bare problem on.
+        counts: per solution (n, 2): right and wrong draws at each prefix from the bare problem on;
+            those of more than MAX_STEPS steps are passed over.
         rounds: of the maximisation.
     """
     elsewhere, last, n_steps = _likelihoods(counts)
@@ -218,10 +216,11 @@ def _likelihoods(counts: Sequence[NDArray[np.int64]]) -> tuple[Array, Array, Arr
         (solutions, grid) twice, and (solutions,) numbers of steps; in order of the steps.
     """
     elsewhere, last = [], []
-    ordered = sorted(counts, key=lambda one: (len(one), one.tolist()))  # sums must not depend on it
+    short = [one for one in counts if len(one) <= MAX_STEPS]
+    ordered = sorted(short, key=lambda one: (len(one), one.tolist()))  # sums must not depend on it
     for n, group in itertools.groupby(ordered, key=len):
-        found = table(n)
-        right, wrong = found.log_right.reshape(-1, n).T, found.log_wrong.reshape(-1, n).T
+        found = rates(n).astype(float).reshape(-1, n).T  # (prefixes, places * grid)
+        right, wrong = np.log(found), np.log1p(-found)
         for one in group:
             logs = (one[:, 0] @ right + one[:, 1] @ wrong).reshape(n, -1)
             last.append(logs[-1])

@@ -7,7 +7,7 @@ Label conventions are those of rollout_rules.py. Nothing here draws anything.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,15 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
-from stepmill.annotators.changepoint_model import DEFAULT, MISFIT, Array, Belief, Weights, fit
+from stepmill.annotators.changepoint_model import (
+    DEFAULT,
+    MAX_STEPS,
+    MISFIT,
+    Array,
+    Belief,
+    Weights,
+    fit,
+)
 from stepmill.pipelines.rollout_rules import rate
 from stepmill.pipelines.step_grid import Labels, by_solution, step_grid
 from stepmill.records import LabelKind, Verdict
@@ -60,7 +68,8 @@ def change_point_labels(
     For a wrong solution, `soft` of a step is P(first error after it). `confidence` of a good step
     is the same, that of the first error its own probability. A right final answer makes all steps
     good, as with the other rules. No label: `outcome-unknown`; `not-probed` (no known draw from any
-    prefix); `misfit` (the counts do not follow one change); `unsure`.
+    prefix); `misfit` (the counts do not follow one change); `too-long` (more than MAX_STEPS
+    steps); `unsure`.
     """
     grid = step_grid(solutions, evidence)
     groups = [group.to_dicts() for group in grid.partition_by("row", maintain_order=True)]
@@ -124,20 +133,24 @@ def _label(
     if verdict == Verdict.CORRECT.value:
         good = _Step(1, 1.0, None, "inferred", "")
         return -1, [good] * (n - 1) + [_Step(1, 1.0, 1.0, "outcome", "")]
-    counts = _counts(rows)
-    reason, belief = "", Belief.of(counts, weights)
     if verdict != Verdict.INCORRECT.value:
-        reason = "outcome-unknown"
-    elif n > 1 and not counts[1:].any():
-        reason = "not-probed"
-    elif belief.support() < MISFIT:
-        reason = "misfit"
-    if reason:
-        return None, [_Step(None, None, None, "", reason)] * n
+        return None, [_unknown("outcome-unknown")] * n
+    if n > MAX_STEPS:
+        return None, [_unknown("too-long")] * n
+    counts = _counts(rows)
+    if n > 1 and not counts[1:].any():
+        return None, [_unknown("not-probed")] * n
+    belief = Belief.of(counts, weights)
+    if belief.support() < MISFIT:
+        return None, [_unknown("misfit")] * n
     places = belief.places()
     place = int(places.argmax())
     found = place if places[place] >= settings.confidence else None
     return found, list(_steps(places, found, settings))
+
+
+def _unknown(reason: str) -> _Step:
+    return _Step(None, None, None, "", reason)
 
 
 def _steps(places: Array, found: int | None, settings: ChangePointRule) -> Iterator[_Step]:
@@ -146,7 +159,7 @@ def _steps(places: Array, found: int | None, settings: ChangePointRule) -> Itera
     for t, share in enumerate(np.clip(later, 0, 1).tolist()):
         if found is not None and t > found:
             if settings.after_error == "mask":
-                yield _Step(None, None, None, "", "after-error", after_error=True)
+                yield replace(_unknown("after-error"), after_error=True)
             else:
                 yield _Step(0, 0.0, None, "inferred", "", after_error=True)
         elif t == found:

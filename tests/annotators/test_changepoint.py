@@ -129,6 +129,19 @@ def test_unknown_outcomes_are_not_waited_for_at_one_prefix_for_ever():
     assert max(row.n_unknown for row in rows) <= 4
 
 
+def test_a_solution_that_is_too_long_is_left_alone():
+    sampler = ScriptedSampler({})
+    probe = PrefixProbe(sampler, PROBLEM, solution("x" * 65), ROOT)
+    found = asyncio.run(change_point(probe, ChangePointSettings()))
+    assert (found.place, found.stop_reason, sampler.asked) == (None, "too-long", [])
+    assert [row.stop_reason for row in probe.evidence()] == ["too-long"]
+
+
+def test_a_spent_budget_does_not_undo_confidence():
+    found, rows, _ = searched(8, dead_from(4), finish=0, max_draws=12)
+    assert (found.place, found.stop_reason, drawn(rows)) == (3, "confident", 12)
+
+
 def test_a_proven_false_step_bounds_the_place():
     found, _, sampler = searched(12, dead_from(3), Clues(false_step=3))
     assert found.place == 2

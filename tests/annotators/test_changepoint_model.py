@@ -14,7 +14,7 @@ from stepmill.annotators.changepoint_model import (
     Belief,
     Weights,
     fit,
-    table,
+    rates,
 )
 
 
@@ -35,11 +35,11 @@ def test_default_weights_sum_to_one():
 
 
 def test_rates_rise_to_the_error_and_fade_after_it():
-    rates = table(6).rates
-    assert rates.shape == (6, len(SKILLS) * len(SHAPES), 6)
-    assert ((rates > 0) & (rates < 1)).all()
+    found = rates(6)
+    assert found.shape == (6, len(SKILLS) * len(SHAPES), 6)
+    assert ((found > 0) & (found < 1)).all()
     point = SKILLS.index(0.4) * len(SHAPES) + SHAPES.index((1.0, 0.2, 0.4, 1.0))
-    for_error_at_2 = rates[2, point]
+    for_error_at_2 = found[2, point]
     alive = [0.4 ** (1 - t / 6) for t in range(6)]
     expected = alive[:3] + [FLOOR + 0.2 * alive[t] * 0.4 ** (t - 3) for t in range(3, 6)]
     assert for_error_at_2 == pytest.approx(expected)
@@ -65,7 +65,7 @@ def test_what_a_draw_would_tell_by_hand():
 
     dead = FLOOR + 0.04
     expected = entropy((0.4 + dead) / 2) - (entropy(0.4) + entropy(dead)) / 2
-    assert gains == pytest.approx([0, expected])
+    assert gains == pytest.approx([0, expected], abs=1e-5)
 
 
 def test_a_tilt_changes_where_to_look_and_not_what_is_believed():
@@ -121,7 +121,7 @@ def test_information_is_never_negative_nor_more_than_is_wanting(seen):
     assert place.sum() == pytest.approx(1)
     wanting = -(place * np.log2(np.maximum(place, 1e-300))).sum()
     assert (gains >= 0).all()
-    assert (gains <= wanting + 1e-9).all()
+    assert (gains <= wanting + 1e-5).all()
 
 
 def drawn(seed, n_solutions, skill, rise, echo, steps=6, last=True):

@@ -87,6 +87,11 @@ def test_counts_that_rise_after_they_fell_are_a_misfit():
     assert {(s["soft"], s["reason"]) for s in steps} == {(None, "misfit")}
 
 
+def test_a_solution_that_is_too_long_has_no_label():
+    _, steps = labelled({-1: (8, 16), 1: (0, 8)}, n_steps=65)
+    assert {s["reason"] for s in steps} == {"too-long"}
+
+
 def test_zero_after_the_error_marks_the_rest_bad():
     rule = ChangePointRule(learn=False, after_error="zero")
     _, steps = labelled({-1: (16, 16), 0: (8, 8), 1: (0, 8), 2: (0, 8)}, rule=rule)
