@@ -1,9 +1,12 @@
 """The flow on a real Prefect server: shards, retries, artifacts; the rest is tested without one."""
 
+from typing import Any
+
 import pytest
 
 prefect = pytest.importorskip("prefect")
 
+from prefect.artifacts import Artifact  # noqa: E402
 from prefect.testing.utilities import prefect_test_harness  # noqa: E402
 
 from stepmill.errors import EngineError, UserError  # noqa: E402
@@ -42,20 +45,19 @@ def out(tmp_path):
     close_workshop(tmp_path / "run")
 
 
-def artifacts(key):
-    from prefect.artifacts import Artifact
-
+def artifact_data(key) -> Any:
+    """What an artifact of the flow shows."""
     found = Artifact.get(key)
-    assert found is not None
-    return found
+    assert isinstance(found, Artifact)
+    return found.data
 
 
 def test_a_run_is_a_flow_with_one_task_per_shard_and_artifacts(config, out):
     metrics = flow_module.annotate(config, str(out))
     assert metrics["shards"] == 5
     assert (out / "data").is_dir()
-    assert artifacts("progress").data == 100
-    assert "solutions" in artifacts("summary").data
+    assert artifact_data("progress") == 100
+    assert "solutions" in artifact_data("summary")
 
 
 def test_a_retryable_error_is_retried_and_a_users_mistake_is_not(config, out, monkeypatch):

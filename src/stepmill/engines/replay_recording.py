@@ -151,7 +151,7 @@ def _key(question: str, prefix: str) -> int:
 
 def _settle(rows: pa.Table, wanted: str | None, where: Path) -> str | None:
     """Whose rows are replayed; None when the recording has no policies."""
-    recorded = sorted(str(p) for p in pc.unique(rows["policy"]).to_pylist() if p is not None)
+    recorded = sorted(str(p) for p in rows["policy"].unique().to_pylist() if p is not None)
     found = f"{where} and its neighbours hold the draws of: {', '.join(recorded) or 'no policy'}"
     if wanted is not None and wanted not in recorded:
         raise UserError(f"`policy` is {wanted!r}, but {found}")

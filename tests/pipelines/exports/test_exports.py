@@ -7,13 +7,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from stepmill.errors import UserError
-from stepmill.pipelines.exports.base import FORMATS, ExportSettings, Refused
+from stepmill.pipelines.exports.base import FORMATS, AfterError, ExportSettings, Refused
 from stepmill.pipelines.exports.export import example_of, export
 from stepmill.pipelines.exports.importing import import_file
 from stepmill.pipelines.schema import DATASET_SCHEMA
 
 
-def row(labels=(1, 0, None), *, texts=None, first_error=1, prompt="2 + 3 + 4?", **changes):
+def row(
+    labels=(1, 0, None), *, texts=None, first_error: int | None = 1, prompt="2 + 3 + 4?", **changes
+):
     """A canonical row with the columns that exports read."""
     texts = texts or [f"Step {i}: line {i}.\n" for i in range(1, len(labels) + 1)]
     steps = [
@@ -40,7 +42,7 @@ def row(labels=(1, 0, None), *, texts=None, first_error=1, prompt="2 + 3 + 4?", 
     }
 
 
-def example(*args, after_error="truncate", **kwargs):
+def example(*args, after_error: AfterError = "truncate", **kwargs):
     return example_of(row(*args, **kwargs), ExportSettings(after_error=after_error))
 
 
