@@ -6,7 +6,7 @@
     problems/ solutions/ evidence/ rollouts/   part-00000.parquet …, one part per shard
     manifest/00000.json   a finished shard: its problems, row counts, figures
     data/                 the labelled data set
-    README.md metrics.json report.html
+    README.md metrics.json
 
 A shard is finished when its manifest is there: the manifest is written last, after the four parts,
 and the journal is removed after it. A kill between any two of these leaves a shard that is either

@@ -5,6 +5,9 @@ summary and errors.
 """
 
 import json
+import os
+import shlex
+import shutil
 import sys
 import threading
 import time
@@ -112,11 +115,25 @@ def print_summary(metrics: dict[str, Any], out: Path, *, as_json: bool) -> None:
         print(json.dumps(metrics, ensure_ascii=False))
         return
     print("\n".join(summary_lines(metrics)))
+    call, run = program(), shlex.quote(str(out))
+    python = "python" if call == "stepmill" else call.removesuffix("stepmill") + "python"
     print(
         f"\nThe data set is in {out / 'data'}, its card in {out / 'README.md'}.\nNext:\n"
-        f"  stepmill inspect {out}\n"
-        f"  stepmill show {out}\n"
-        f"  stepmill label {out} --rule soft\n"
-        f"  python -c \"import datasets; print(datasets.load_dataset('parquet',"
+        f"  {call} inspect {run}\n"
+        f"  {call} show {run}\n"
+        f"  {call} label {run} --rule soft\n"
+        f"  {call} export {run} --format trl\n"
+        f"  {python} -c \"import datasets; print(datasets.load_dataset('parquet',"
         f" data_dir='{out / 'data'}'))\""
     )
+
+
+def program() -> str:
+    """How this command is called from the same shell: by name where the shell would find it.
+
+    `make demo` runs it in an environment that is not activated, by its path.
+    """
+    path = Path(sys.argv[0])
+    if path.name != "stepmill" or shutil.which("stepmill") is not None:
+        return "stepmill"
+    return shlex.quote(os.path.relpath(path))

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from stepmill.commands.display import print_summary, watching
+from stepmill.commands.display import print_summary, program, watching
 from stepmill.errors import StepmillError, UserError
 from stepmill.pipelines.config import Config, load_config
 from stepmill.pipelines.finish import finish
@@ -160,7 +160,7 @@ class _Stopper:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.again = shlex.join(["stepmill", *sys.argv[1:]])
+        self.again = f"{program()} {shlex.join(sys.argv[1:])}"
         self.pressed = False
 
     def __enter__(self) -> "_Stopper":
