@@ -166,7 +166,19 @@ class Config(Settings):
 
 
 _NOT_YAML = (yaml.YAMLError, ValueError, RecursionError)
-"""What PyYAML raises: its own error, and those of a date that is none and of too deep a nesting."""
+"""What PyYAML raises: its own error, and those of too large a number and too deep a nesting."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain values without dates: nothing here is one, and `name: 2026-12-01` is a text.
+
+    It has its own table of resolvers, since libraries change the one of yaml.SafeLoader.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own attribute
+        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 def load_config(path: Path | str, changes: list[str] | None = None) -> Config:
@@ -187,7 +199,7 @@ def load_config(path: Path | str, changes: list[str] | None = None) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"configuration file {path} cannot be read: {error}") from None
     try:
-        content = yaml.safe_load(text)
+        content = yaml.load(text, _Loader)
     except _NOT_YAML as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1}, column {where.column + 1}" if where else ""
@@ -222,7 +234,7 @@ def apply_change(content: dict[str, Any], change: str) -> None:
     if not sign or not key:
         raise UserError(f"--set {change}: write it as key=value, such as search.k=16")
     try:
-        parsed = yaml.safe_load(value)
+        parsed = yaml.load(value, _Loader)
     except _NOT_YAML:
         raise UserError(f"--set {change}: the value is not valid YAML") from None
     *parents, last = key.split(".")
